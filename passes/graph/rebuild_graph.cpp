@@ -61,6 +61,7 @@ ir::Graph rebuild(const ir::Graph& graph, const Remake& remake) {
 
 Readers readers_of(const ir::Graph& graph) {
   Readers readers;
+  for (const NodeRef& node : graph.nodes) readers[node.get()];  // also those that nobody reads any more
   for (const ir::Node* node : ir::topological_order(graph.outputs)) {
     for (const ir::Node* operand : node->inputs()) readers[operand].push_back(node);
   }

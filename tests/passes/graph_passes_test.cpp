@@ -2,6 +2,7 @@
 // tests/filecheck/graph.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -53,6 +54,19 @@ bool same_results(const std::vector<codegen::HostTensor>& a, const std::vector<c
 }
 
 }  // namespace
+
+TEST_CASE("values that an earlier pass has left without readers are no obstacle") {
+  const ir::Graph graph = ir::parse_graph(
+      "graph @g(%a: f32[4,8], %b: f32[8,6]) {\n"
+      "  %0 = dot %a, %b : f32[4,6]\n"
+      "  %1 = permute %0 [1,0] : f32[6,4]\n"
+      "  %2 = neg %a : f32[4,8]\n"
+      "  return %2\n"
+      "}\n");
+  const auto is_product = [](const ir::NodeRef& node) { return node->op() == ir::Op::Dot; };
+  REQUIRE(std::ranges::any_of(graph.nodes, is_product));
+  CHECK(passes::lay_out_products(graph).outputs[0]->op() == ir::Op::Neg);
+}
 
 TEST_CASE("the table of passes") {
   std::string names;
