@@ -10,6 +10,10 @@ namespace tenon::passes::fusion {
 
 namespace {
 
+// Elements of a cat that a kernel which reduces it would also store: of fewer a copy is as fast, and leaves the kernel the code that it has
+// for other operands. Of more the kernel takes two thirds of the time.
+constexpr int64_t kFewCopied = 1 << 13;
+
 std::string dim_text(size_t dim) { return "dim " + std::to_string(dim); }
 
 class Join {
@@ -22,7 +26,8 @@ class Join {
     stored = stored || shared;
     if (const Node* other = other_order(); other && (shared || (ir::is_reduce(other->op()) && reads_by_remainders())))
       return refuse("a kernel of its own takes in what it follows");
-    if (stored && node_->op() == Op::Cat && into().reduction) return refuse("it is stored, and copying its parts is faster than loads under guards");
+    if (stored && node_->op() == Op::Cat && into().reduction && node_->numel() < kFewCopied)
+      return refuse("it is stored, and so small that a copy of its parts takes no longer");
     const bool orders = (ir::is_reduce(node_->op()) || node_->op() == Op::Dot) && !is_empty_reduce(*node_);
     if (stored && !orders && !into().covers(*node_, map()) && !begins_rows()) return refuse("it is stored, and its reader does not need all of it");
     const bool joins = ir::is_reduce(node_->op())                                ? is_empty_reduce(*node_) || joins_reduction()

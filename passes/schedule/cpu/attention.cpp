@@ -135,13 +135,13 @@ class Attention {
     stage_turned(m, first, rows, c_.literal(0), width(m), m.width % lanes_ == 0, pitch, to);
   }
 
-  // Rows of m from `first` on, `rows` of them: in place, or widened in `to`.
   // The operand of a gradient with one element a query.
   ValueId lse_of(ValueId first_query) {
     constexpr int32_t kLse = 4;
     return b_.load(kLse, c_.add(base(kLse), first_query), lanes_, tail(first_query, count(query_)));
   }
 
+  // Rows of m from `first` on, `rows` of them: in place, or widened in `to`.
   Rows rows_of(const Matrix& m, ValueId first, ValueId rows, int32_t to) {
     const Rows there{m.buffer, c_.add(base(m.buffer), c_.mul(first, step(m))), step(m)};
     if (to < 0) return there;

@@ -34,7 +34,6 @@ class Attention {
   void lower();
 
  protected:
-
   Attention(Context& c, const Call& call);
   virtual void attend() = 0;
   // A phase of the gradient: of the queries, else of keys and values. Blocks have rows of `own`, and pass over tiles of `other`.
