@@ -130,19 +130,23 @@ passes::Lowered observed(passes::Lowered lowered, const Settings& settings) {
 
 // What `lower` gives with these trees. Who observes it or verifies it sees it without them.
 template <typename Lower>
-passes::Lowered lowered_like(const std::string& name, const Settings& settings, ir::KnownTrees known, const Lower& lower) {
+passes::Lowered lowered_like(const std::string& name, const Settings& settings, passes::KnownLowered known, const Lower& lower) {
   if (!settings.verify && !settings.observer) return lower(known);
   passes::Lowered lowered = observed(lower({}), settings);
-  const std::shared_ptr<const ir::LoopTree> found = known.empty() ? nullptr : lower(known).known;
-  if (found && !ir::same_code(*found, lowered.tree)) throw ir::IrError("kernel '" + name + "' was taken for another one with a known tree");
+  if (known.empty()) return lowered;
+  const passes::Lowered found = lower(known);
+  const bool same = found.sizes == lowered.sizes && found.phase_cost == lowered.phase_cost && found.donations == lowered.donations &&
+                    found.packing == lowered.packing && found.better_often == lowered.better_often &&
+                    ir::same_code(found.whole_tree(), lowered.tree);
+  if (!same) throw ir::IrError("kernel '" + name + "' was taken for another one with a known tree");
   return lowered;
 }
 
 }  // namespace
 
-passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings, ir::KnownTrees known) {
+passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings, passes::KnownLowered known) {
   const ir::Kernel basic = basic_kernel(kernel, settings, target);
-  return lowered_like(kernel.name, settings, known, [&](ir::KnownTrees trees) { return passes::lower(basic, target, trees); });
+  return lowered_like(kernel.name, settings, known, [&](passes::KnownLowered others) { return passes::lower(basic, target, others); });
 }
 
 ir::Kernel call_kernel(const passes::FusedKernel& fused) {
@@ -156,8 +160,8 @@ ir::Kernel call_kernel(const passes::FusedKernel& fused) {
   return kernel;
 }
 
-passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings, ir::KnownTrees known) {
-  return lowered_like(call.kernel.name, settings, known, [&](ir::KnownTrees trees) { return passes::lower_call(call, target, trees); });
+passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings, passes::KnownLowered known) {
+  return lowered_like(call.kernel.name, settings, known, [&](passes::KnownLowered others) { return passes::lower_call(call, target, others); });
 }
 
 passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, const Settings& settings) {

@@ -56,11 +56,11 @@ passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, cons
 // for each buffer the element at which it begins now. On a GPU that stays the first: there vectors must be aligned.
 std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const ir::Target& target, const Settings& settings);
 // A tree that is one of `known` is not made again, unless somebody observes it.
-passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings, ir::KnownTrees known = {});
+passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings, passes::KnownLowered known = {});
 
 // The same of an operation on whole buffers whose code is generated too: the buffers and scalars that it takes, and its code.
 ir::Kernel call_kernel(const passes::FusedKernel& fused);
-passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings, ir::KnownTrees known = {});
+passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings, passes::KnownLowered known = {});
 
 // All but the schedule: what an interpreter runs.
 ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings, const ir::Target& target = {});

@@ -166,6 +166,16 @@ NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_
   return node;
 }
 
+NodeRef make_like(const Node& node, std::span<const NodeRef> operands) {
+  const bool same_types = std::ranges::equal(operands, node.inputs(), [](const NodeRef& operand, const Node* input) {
+    return operand->dtype() == input->dtype() && operand->device() == input->device() && operand->shape() == input->shape();
+  });
+  if (!same_types || Tape::current) return make_node(node.op(), operands, node.ints(), node.dtype(), Folding::Off);
+  NodeTable& table = NodeTable::get();
+  const std::scoped_lock lock(table.mutex);
+  return table.find_or_create({node.op(), node.dtype(), node.device(), 0, operands, node.ints(), node.shape(), node.numel()});
+}
+
 NodeRef make_equal(const NodeRef& equal, Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
   if (!Tape::current) return equal;
   const Tape::Request request{op, inputs, ints, equal->dtype()};

@@ -181,6 +181,8 @@ NodeRef make_iota(std::span<const int64_t> shape, int64_t dim, DeviceTag device 
 // Any other graph op. `ints` as in ops.def; `to` is the result dtype of Cast and Bitcast.
 NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints = {},
                   DType to = DType::F32, Folding folding = Folding::On);
+// The operation of `node` on other operands; nothing folds.
+NodeRef make_like(const Node& node, std::span<const NodeRef> operands);
 // The same operation where it is known already that `equal` has its bits: that node, unless the tape must tell the two apart.
 NodeRef make_equal(const NodeRef& equal, Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints);
 

@@ -442,22 +442,23 @@ ElementBits recurrence(const Node& node, std::span<const ElementBits* const> ope
   const PausedTape paused;
   const RecurrentStep step = recurrent_step(node);
   ElementBits result(static_cast<size_t>(node.numel()));
-  for (int64_t i = 0; i < step.rows; ++i) {
-    const int64_t row = step.last_first ? step.rows - 1 - i : i;
+  const int64_t rows = recurrent_rows(node);
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t row = step.last_first ? rows - 1 - i : i;
     NodeMap<ElementBits> values;
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       const RecurrentStep::Source& source = step.sources[k];
       const ElementBits* from = source.operand == RecurrentStep::Source::kMade ? &result : operands[static_cast<size_t>(source.operand)];
       int64_t first = 0;
       const int64_t numel = step.inputs[k]->numel(), wanted = row + source.shift;
-      if (!source.whole && (wanted < 0 || wanted >= step.rows)) from = operands[static_cast<size_t>(source.outside)];
-      else if (!source.whole) first = source.first + wanted * numel;
+      if (!source.whole && (wanted < 0 || wanted >= rows)) from = operands[static_cast<size_t>(source.outside)];
+      else if (!source.whole) first = rows * source.before + wanted * numel;
       values[step.inputs[k].get()] = ElementBits(from->begin() + first, from->begin() + first + numel);
     }
     evaluate_all(step.outputs, values);
     for (size_t k = 0; k < step.outputs.size(); ++k) {
       const ElementBits& value = values.at(step.outputs[k].get());
-      std::copy(value.begin(), value.end(), result.begin() + step.firsts[k] + row * std::ssize(value));
+      std::copy(value.begin(), value.end(), result.begin() + rows * step.before[k] + row * std::ssize(value));
     }
   }
   return result;

@@ -29,7 +29,7 @@ bool one_period(Bounds b, int64_t d, int64_t& k) {
 }
 
 Index intern(int64_t constant, std::span<const Term> terms) {
-  return IndexRep::make(intern_rep(0, terms), constant);
+  return terms.empty() ? Index(constant) : IndexRep::make(intern_rep(0, terms), constant);
 }
 
 // --- sums ----------------------------------------------------------------------------------------------
@@ -434,6 +434,25 @@ SmallVector<Index, 4> unflatten(const Index& flat, std::span<const int64_t> shap
     outermost = false;
   }
   return indices;
+}
+
+// Neighbouring dims that hold as many elements on both sides stand for themselves: a dim that both have keeps its index.
+SmallVector<Index, 4> reshape(std::span<const Index> indices, std::span<const int64_t> from, std::span<const int64_t> to) {
+  SmallVector<Index, 4> result(to.size(), Index());
+  if (std::ranges::find(from, 0) != from.end()) return result;
+  for (size_t i = 0, j = 0; i < from.size() && j < to.size();) {
+    const size_t first = i, first_to = j;
+    int64_t elements = from[i++], wanted = to[j++];
+    while (elements != wanted) (elements < wanted ? elements *= from[i++] : wanted *= to[j++]);
+    if (j - first_to == 1 && i - first == 1) {
+      if (wanted != 1) result[first_to] = indices[first];
+      continue;
+    }
+    const Index flat = flatten(indices.subspan(first, i - first), from.subspan(first, i - first));
+    const auto parts = unflatten(flat, to.subspan(first_to, j - first_to));
+    std::ranges::copy(parts, result.begin() + static_cast<std::ptrdiff_t>(first_to));
+  }
+  return result;
 }
 
 }  // namespace tenon::ir

@@ -109,5 +109,7 @@ Index parse_index(std::string_view text, const std::function<Index(std::string_v
 // Row-major flat position of `indices` in `shape`, and back: the two halves of every reshape.
 Index flatten(std::span<const Index> indices, std::span<const int64_t> shape);
 SmallVector<Index, 4> unflatten(const Index& flat, std::span<const int64_t> shape);
+// Both: where `indices` in the shape `from` lie in the shape `to`, which has as many elements.
+SmallVector<Index, 4> reshape(std::span<const Index> indices, std::span<const int64_t> from, std::span<const int64_t> to);
 
 }  // namespace tenon::ir

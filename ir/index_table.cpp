@@ -127,8 +127,9 @@ Bounds bounds_of(const Term& t) {
   return {0, (t.modulus - step) / t.divisor};
 }
 
-const IndexRep* intern_rep(int64_t constant, std::span<const Term> terms) {
-  Key key{constant, terms, hash_of(constant, terms)};
+namespace {
+
+const IndexRep* find_or_add(const Key& key) {
   Shard& shard = shards()[key.hash >> 60];
   std::lock_guard lock(shard.mutex);
   const int32_t number = shard.numbers.find(key.hash, [&](int32_t n) { return key.is(*shard.reps[n]); });
@@ -137,6 +138,18 @@ const IndexRep* intern_rep(int64_t constant, std::span<const Term> terms) {
   shard.reps.push_back(rep);
   shard.numbers.add(key.hash, static_cast<int32_t>(shard.reps.size()) - 1);
   return rep;
+}
+
+}  // namespace
+
+// A graph's views make a few dozen expressions again and again: most are found without the lock.
+const IndexRep* intern_rep(int64_t constant, std::span<const Term> terms) {
+  constexpr size_t kRecent = 256;
+  static thread_local std::array<const IndexRep*, kRecent> recent{};
+  const Key key{constant, terms, hash_of(constant, terms)};
+  const IndexRep*& place = recent[key.hash % kRecent];
+  if (!place || place->hash != key.hash || !key.is(*place)) place = find_or_add(key);
+  return place;
 }
 
 }  // namespace tenon::ir::detail

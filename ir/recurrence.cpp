@@ -41,10 +41,11 @@ Sizes sizes_of(Op op, std::span<Node* const> inputs, std::span<const int64_t> in
   return {cell, ints[1] != 0, ints[2] != 0, inputs[sequence]->shape()[0], h[0], h[1]};
 }
 
-int64_t first_of_block(const Sizes& s, std::span<const int64_t> blocks, size_t k) {
+// The elements that the blocks before block k have for each row.
+int64_t before_block(const Sizes& s, std::span<const int64_t> blocks, size_t k) {
   int64_t before = 0;
   for (size_t i = 0; i < k; ++i) before += blocks[i];
-  return before * s.rows * s.batch * s.hidden;
+  return before * s.batch * s.hidden;
 }
 
 Expr part(const Expr& x, int64_t k, int64_t hidden) {
@@ -65,7 +66,6 @@ class Maker {
  public:
   explicit Maker(const Node& node)
       : node_(node), s_(sizes_of(node.op(), node.inputs(), node.ints())), blocks_(blocks_of(node.op(), s_.cell, s_.flag)) {
-    step_.rows = s_.rows;
     step_.last_first = s_.backwards != (node.op() == Op::RecurrentGrad);
   }
 
@@ -82,17 +82,17 @@ class Maker {
     return {step_.inputs.back()};
   }
   Expr whole(int32_t operand) { return input(node_.inputs()[static_cast<size_t>(operand)]->shape(), {operand}); }
-  Expr row(int32_t operand, int64_t first = 0, int64_t blocks = 1, int64_t shift = 0, int32_t outside = -1) {
-    return input({s_.batch, s_.columns(blocks)}, {operand, false, first, shift, outside});
+  Expr row(int32_t operand, int64_t before = 0, int64_t blocks = 1, int64_t shift = 0, int32_t outside = -1) {
+    return input({s_.batch, s_.columns(blocks)}, {operand, false, before, shift, outside});
   }
   // What the step before gave for this operation's block k.
   Expr before(int64_t k, int32_t outside) {
     const auto block = static_cast<size_t>(k < 0 ? k + std::ssize(blocks_) : k);
-    return row(RecurrentStep::Source::kMade, first_of_block(s_, blocks_, block), 1, step_.last_first ? 1 : -1, outside);
+    return row(RecurrentStep::Source::kMade, before_block(s_, blocks_, block), 1, step_.last_first ? 1 : -1, outside);
   }
   void give(std::initializer_list<Expr> results) {
     for (const Expr& result : results) {
-      step_.firsts.push_back(first_of_block(s_, blocks_, step_.outputs.size()));
+      step_.before.push_back(before_block(s_, blocks_, step_.outputs.size()));
       step_.outputs.push_back(result.node);
     }
   }
@@ -131,7 +131,7 @@ class Maker {
   // Row by row of what was made: operand 0. The state before a row is that of the step before, on the other side.
   Expr made(size_t k, int32_t outside = -1) {
     const std::vector<int64_t> blocks = blocks_of(Op::Recurrent, s_.cell, true);
-    return row(0, first_of_block(s_, blocks, k), 1, outside < 0 ? 0 : s_.backwards ? 1 : -1, outside);
+    return row(0, before_block(s_, blocks, k), 1, outside < 0 ? 0 : s_.backwards ? 1 : -1, outside);
   }
   void gradient() {
     const bool lstm = s_.cell == RecurrentCell::Lstm;
@@ -206,7 +206,7 @@ NodeRef recurrent_block(const NodeRef& made, int64_t k) {
   const std::vector<int64_t> blocks = blocks_of(made->op(), s.cell, s.flag);
   const auto block = static_cast<size_t>(k < 0 ? k + std::ssize(blocks) : k);
   const int64_t columns = s.columns(blocks[block]);
-  const NodeRef part = slice(made, Dims{first_of_block(s, blocks, block)}, Dims{1}, Dims{s.rows * s.batch * columns});
+  const NodeRef part = slice(made, Dims{s.rows * before_block(s, blocks, block)}, Dims{1}, Dims{s.rows * s.batch * columns});
   return reshape(part, Dims{s.rows, s.batch, columns});
 }
 
@@ -241,5 +241,6 @@ Dims recurrent_shape(Op op, std::span<const NodeRef> inputs, std::span<const int
 }
 
 RecurrentStep recurrent_step(const Node& node) { return Maker(node).make(); }
+int64_t recurrent_rows(const Node& node) { return sizes_of(node.op(), node.inputs(), node.ints()).rows; }
 
 }  // namespace tenon::ir

@@ -45,17 +45,17 @@ struct RecurrentStep {
     static constexpr int32_t kMade = -1;
     int32_t operand;         // kMade: what the operation has made so far
     bool whole = true;       // all of the operand, in each step; or
-    int64_t first = 0;       // row i + shift of the block that begins with this element,
+    int64_t before = 0;      // row i + shift of the block behind those that have this many elements for each row,
     int64_t shift = 0;
     int32_t outside = -1;    // and where there is no such row, all of this operand
   };
   std::vector<NodeRef> inputs;
   std::vector<Source> sources;   // parallel to them
   std::vector<NodeRef> outputs;  // by block
-  std::vector<int64_t> firsts;   // parallel to them: with which element of the result their block begins
-  int64_t rows;
+  std::vector<int64_t> before;   // parallel to them: how many elements the blocks of the result before theirs have for each row
   bool last_first;  // the last row's step is the first
 };
-RecurrentStep recurrent_step(const Node& node);
+RecurrentStep recurrent_step(const Node& node);  // the same for any number of rows
+int64_t recurrent_rows(const Node& node);
 
 }  // namespace tenon::ir

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -130,9 +131,25 @@ class Evaluator {
     return plan;
   }
 
+  std::shared_ptr<const RecurrentWork> known_work(const std::vector<int64_t>& key) {
+    mutex.lock_to_end();
+    const std::lock_guard lock(mutex, std::adopt_lock);
+    const auto found = works_.find(key);
+    return found == works_.end() || !options_.plan_cache ? nullptr : found->second;
+  }
+  void keep_work(const std::vector<int64_t>& key, std::shared_ptr<const RecurrentWork> work) {
+    constexpr size_t kMost = 64;
+    mutex.lock_to_end();
+    const std::lock_guard lock(mutex, std::adopt_lock);
+    if (!options_.plan_cache) return;
+    if (works_.size() >= kMost) works_.clear();
+    works_[key] = std::move(work);
+  }
+
   void clear_plans() {
     const std::lock_guard lock(mutex);
     plans_.clear();
+    works_.clear();
     LoweredKernels::global().clear();
     for (const auto& run : runs_) {
       if (!run->take()) continue;
@@ -296,6 +313,7 @@ class Evaluator {
   }
 
   PlanCache plans_;
+  std::map<std::vector<int64_t>, std::shared_ptr<const RecurrentWork>> works_;
   std::vector<std::unique_ptr<Run>> runs_;  // as many as there have been at the same time
   int next_plan_ = 0;
   Options options_;  // change while nothing runs
@@ -315,6 +333,9 @@ const PastPlans& past_plans() { return Evaluator::get().past; }
 std::shared_ptr<Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> constants, bool anywhere, GraphKey& key) {
   return Evaluator::get().plan_of_step(roots, constants, anywhere, key);
 }
+
+std::shared_ptr<const RecurrentWork> known_work(const std::vector<int64_t>& key) { return Evaluator::get().known_work(key); }
+void keep_work(const std::vector<int64_t>& key, std::shared_ptr<const RecurrentWork> work) { Evaluator::get().keep_work(key, std::move(work)); }
 
 uint64_t key_salt(const Options& o) {
   return uint64_t{o.fusion} | uint64_t{o.simplify} << 1 | uint64_t{o.donation} << 2 |

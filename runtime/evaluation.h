@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "ir/graph.h"
 #include "runtime/options.h"
@@ -66,6 +67,10 @@ void recover();
 // to no input. Called while an evaluation computes, without the lock. `key`: the graph's, with the numbers of its nodes.
 std::shared_ptr<struct Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> constants, bool anywhere,
                                           struct GraphKey& key);
+
+// The works of recurrent layers (recurrence.h) by their keys, as long as plans are kept; null if there is none. Without the lock.
+std::shared_ptr<const struct RecurrentWork> known_work(const std::vector<int64_t>& key);
+void keep_work(const std::vector<int64_t>& key, std::shared_ptr<const RecurrentWork> work);
 
 // The options that change what a plan does, as the first word of its key.
 uint64_t key_salt(const Options& options);

@@ -10,18 +10,19 @@
 namespace tenon::runtime {
 namespace {
 
-constexpr size_t kTreesOfForm = 4;
+constexpr size_t kAlike = 8;
 
-// What lower(known) gives; its tree is the first of the known ones then.
-template <typename Trees, typename Lower>
-std::shared_ptr<const passes::Lowered> lower_like(Trees& known, const Lower& lower) {
-  auto lowered = std::make_shared<passes::Lowered>(lower(ir::KnownTrees(known)));
-  if (!lowered->known) {
-    if (known.size() == kTreesOfForm) known.pop_back();
-    lowered->known = std::make_shared<const ir::LoopTree>(std::move(lowered->tree));
-    known.push_back(lowered->known);
+// What lower(known) gives; it is the first of the known ones then, in the place of one that tells no more than it.
+template <typename Known, typename Lower>
+std::shared_ptr<const passes::Lowered> lower_like(Known& known, const Lower& lower) {
+  auto lowered = std::make_shared<passes::Lowered>(lower(passes::KnownLowered(known)));
+  if (!lowered->known) lowered->known = std::make_shared<const ir::LoopTree>(std::move(lowered->tree));
+  auto used = std::ranges::find_if(known, [&](const auto& other) { return other->known == lowered->known && other->lengths == lowered->lengths; });
+  if (used == known.end()) {
+    if (known.size() == kAlike) known.pop_back();
+    used = known.insert(known.end(), nullptr);
   }
-  const auto used = std::find(known.begin(), known.end(), lowered->known);
+  *used = lowered;
   std::rotate(known.begin(), used, used + 1);
   return lowered;
 }
@@ -40,8 +41,8 @@ std::shared_ptr<const passes::Lowered> LoweredKernels::lower(const std::shared_p
   for (auto [it, end] = known_.equal_range(hash); it != end; ++it) {
     if (it->second.target == target && ir::same_work(*it->second.kernel, *kernel)) return it->second.lowered;
   }
-  auto lowered = lower_like(trees_of(ir::hash_of_form(*kernel)),
-                            [&](ir::KnownTrees known) { return compiler::lower_kernel(*kernel, target, settings, known); });
+  auto lowered = lower_like(of_form(ir::hash_of_form(*kernel)),
+                            [&](passes::KnownLowered known) { return compiler::lower_kernel(*kernel, target, settings, known); });
   if (known_.size() >= kMost) known_.clear();
   known_.emplace(hash, Known{kernel, target, lowered});
   return lowered;
@@ -50,17 +51,17 @@ std::shared_ptr<const passes::Lowered> LoweredKernels::lower(const std::shared_p
 std::shared_ptr<const passes::Lowered> LoweredKernels::lower(const passes::Call& call, const ir::Target& target, const compiler::Settings& settings) {
   if (settings.observer) return std::make_shared<const passes::Lowered>(compiler::lower_call(call, target, settings));
   const uint64_t form = ir::mix(ir::hash_of_form(call.kernel), static_cast<uint64_t>(call.node.op()));
-  return lower_like(trees_of(form), [&](ir::KnownTrees known) { return compiler::lower_call(call, target, settings, known); });
+  return lower_like(of_form(form), [&](passes::KnownLowered known) { return compiler::lower_call(call, target, settings, known); });
 }
 
-LoweredKernels::Trees& LoweredKernels::trees_of(uint64_t form) {
-  if (trees_.size() >= kMostForms) trees_.clear();
-  return trees_[form];
+LoweredKernels::Alike& LoweredKernels::of_form(uint64_t form) {
+  if (forms_.size() >= kMostForms) forms_.clear();
+  return forms_[form];
 }
 
 void LoweredKernels::clear() {
   known_.clear();
-  trees_.clear();
+  forms_.clear();
 }
 
 }  // namespace tenon::runtime

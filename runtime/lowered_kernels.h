@@ -32,11 +32,11 @@ class LoweredKernels {
     ir::Target target;
     std::shared_ptr<const passes::Lowered> lowered;
   };
-  using Trees = std::vector<std::shared_ptr<const ir::LoopTree>>;
-  Trees& trees_of(uint64_t form);
+  using Alike = std::vector<std::shared_ptr<const passes::Lowered>>;  // each with a tree or lengths of its own; the last used one first
+  Alike& of_form(uint64_t form);
 
   std::unordered_multimap<uint64_t, Known> known_;  // by the hash of the kernel
-  std::unordered_map<uint64_t, Trees> trees_;  // by the hash of the kernel's form; the last used one first
+  std::unordered_map<uint64_t, Alike> forms_;  // by the hash of the kernel's form
 };
 
 }  // namespace tenon::runtime

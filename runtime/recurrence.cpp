@@ -17,14 +17,14 @@ using Lies = RecurrentWork::Lies;
 
 int64_t bytes_of(const ir::Node& node) { return node.numel() * ir::item_size(node.dtype()); }
 
-Lies lies_by_row(int32_t operand, const ir::Node& value, int64_t first) {
-  return {operand, -1, first * ir::item_size(value.dtype()), bytes_of(value), 0, -1};
+Lies lies_by_row(int32_t operand, const ir::Node& value, int64_t before) {
+  return {.operand = operand, .arena = -1, .offset = 0, .before = before * ir::item_size(value.dtype()), .row = bytes_of(value)};
 }
 
 // Where an input of the step lies. The result comes behind the operands.
 Lies lies(const Source& source, const ir::Node& input, int32_t result) {
-  if (source.whole) return {source.operand, -1, 0, 0, 0, -1};
-  Lies by_row = lies_by_row(source.operand == Source::kMade ? result : source.operand, input, source.first);
+  if (source.whole) return {.operand = source.operand, .arena = -1, .offset = 0};
+  Lies by_row = lies_by_row(source.operand == Source::kMade ? result : source.operand, input, source.before);
   by_row.shift = source.shift;
   by_row.outside = source.outside;
   return by_row;
@@ -45,10 +45,10 @@ std::vector<Lies> places_of(const Plan& plan, const ir::RecurrentStep& step, con
       }
       case ValueKind::Output: {
         const size_t output = find(step.outputs, plan.outputs[static_cast<size_t>(place.index)].node);
-        places.push_back(lies_by_row(result, *step.outputs.at(output), step.firsts[output]));
+        places.push_back(lies_by_row(result, *step.outputs.at(output), step.before[output]));
         break;
       }
-      case ValueKind::Temporary: places.push_back({-1, place.index, 0, 0, 0, -1}); break;
+      case ValueKind::Temporary: places.push_back({.operand = -1, .arena = place.index, .offset = 0}); break;
     }
     places.back().offset += place.offset;
   }
@@ -58,32 +58,32 @@ std::vector<Lies> places_of(const Plan& plan, const ir::RecurrentStep& step, con
 // Whether some row begins where a GPU may not read several elements at once.
 bool begin_anywhere(const ir::RecurrentStep& step) {
   constexpr int64_t kAlignment = 16;  // bytes
-  const auto shifted = [](const ir::Node& row, int64_t first) { return (bytes_of(row) | first * ir::item_size(row.dtype())) % kAlignment != 0; };
+  const auto shifted = [](const ir::Node& row, int64_t before) { return (bytes_of(row) | before * ir::item_size(row.dtype())) % kAlignment != 0; };
   for (size_t i = 0; i < step.inputs.size(); ++i) {
-    if (!step.sources[i].whole && shifted(*step.inputs[i], step.sources[i].first)) return true;
+    if (!step.sources[i].whole && shifted(*step.inputs[i], step.sources[i].before)) return true;
   }
   for (size_t k = 0; k < step.outputs.size(); ++k) {
-    if (shifted(*step.outputs[k], step.firsts[k])) return true;
+    if (shifted(*step.outputs[k], step.before[k])) return true;
   }
   return false;
 }
 
 class Rows {
  public:
-  Rows(const RecurrentWork& work, const RecurrentMemory& memory, std::span<void* const> buffers, const std::function<void(const Step&)>& launched)
-      : work_(work), memory_(memory), buffers_(buffers), launched_(launched) {}
+  Rows(const RecurrentWork& work, int64_t rows, const RecurrentMemory& memory, std::span<void* const> buffers,
+       const std::function<void(const Step&)>& launched)
+      : work_(work), rows_(rows), memory_(memory), buffers_(buffers), launched_(launched) {}
 
   void run() {
-    const int64_t rows = work_.step.rows;
-    for (int64_t i = 0; i < rows; ++i) run_row(work_.step.last_first ? rows - 1 - i : i, i == 0);
+    for (int64_t i = 0; i < rows_; ++i) run_row(work_.last_first ? rows_ - 1 - i : i, i == 0);
   }
 
  private:
   std::byte* place(const Lies& lies, int64_t row) const {
     if (lies.operand < 0) return static_cast<std::byte*>(memory_.arenas[static_cast<size_t>(lies.arena)]->data()) + lies.offset;
     const int64_t shifted = row + lies.shift;
-    if (lies.outside >= 0 && (shifted < 0 || shifted >= work_.step.rows)) return static_cast<std::byte*>(buffers_[static_cast<size_t>(lies.outside)]);
-    return static_cast<std::byte*>(buffers_[static_cast<size_t>(lies.operand)]) + lies.offset + shifted * lies.row;
+    if (lies.outside >= 0 && (shifted < 0 || shifted >= rows_)) return static_cast<std::byte*>(buffers_[static_cast<size_t>(lies.outside)]);
+    return static_cast<std::byte*>(buffers_[static_cast<size_t>(lies.operand)]) + lies.offset + rows_ * lies.before + shifted * lies.row;
   }
 
   void run_row(int64_t row, bool first) {
@@ -128,6 +128,7 @@ class Rows {
   }
 
   const RecurrentWork& work_;
+  const int64_t rows_;
   const RecurrentMemory& memory_;
   std::span<void* const> buffers_;
   const std::function<void(const Step&)>& launched_;
@@ -135,20 +136,27 @@ class Rows {
   std::vector<Phase> phases_;
 };
 
-}  // namespace
+// What sets its step apart from those of other nodes.
+std::vector<int64_t> key_of_step(const ir::Node& node, const Options& options) {
+  std::vector<int64_t> key{static_cast<int64_t>(node.op()), static_cast<int64_t>(node.dtype()), static_cast<int64_t>(node.device()),
+                           static_cast<int64_t>(key_salt(options)), options.first_tier, std::ssize(node.inputs())};
+  key.insert(key.end(), node.ints().begin(), node.ints().end());
+  const ir::Dims& state = node.inputs()[1]->shape();
+  key.insert(key.end(), state.begin(), state.end());
+  return key;
+}
 
-std::shared_ptr<const RecurrentWork> recurrent_work(const ir::Node& node, const Options& options) {
+std::shared_ptr<const RecurrentWork> make_work(const ir::Node& node, const Options& compiled) {
   auto work = std::make_shared<RecurrentWork>();
-  work->step = ir::recurrent_step(node);
+  const ir::RecurrentStep step = ir::recurrent_step(node);
+  work->last_first = step.last_first;
   std::vector<ir::NodeRef> constants;
-  for (size_t i = 0; i < work->step.inputs.size(); ++i) {
-    if (work->step.sources[i].whole) constants.push_back(work->step.inputs[i]);
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (step.sources[i].whole) constants.push_back(step.inputs[i]);
   }
   GraphKey key;
-  Options compiled = options;  // it runs many times
-  compiled.first_tier = options.first_tier == 2 ? 2 : 0;
   const auto find = [&] {
-    work->plan = plan_of_step(work->step.outputs, constants, begin_anywhere(work->step), key);
+    work->plan = plan_of_step(step.outputs, constants, begin_anywhere(step), key);
     work->plan->find_code(compiled);
   };
   try {
@@ -156,11 +164,23 @@ std::shared_ptr<const RecurrentWork> recurrent_work(const ir::Node& node, const 
   } catch (const JoinRefused&) {  // there is another one then
     find();
   }
-  work->places = places_of(*work->plan, work->step, key, static_cast<int32_t>(node.inputs().size()));
+  work->places = places_of(*work->plan, step, key, static_cast<int32_t>(node.inputs().size()));
   for (const Step& step : work->plan->steps) {
     if (!step.bases.empty() || !step.windows.empty()) throw std::runtime_error("evaluate: a step of a recurrent layer writes to what it reads");
     for (const ScalarSource& s : step.scalars) work->scalars.push_back(s.node >= 0 ? key.nodes[static_cast<size_t>(s.node)]->bits() : s.bits);
   }
+  return work;
+}
+
+}  // namespace
+
+std::shared_ptr<const RecurrentWork> recurrent_work(const ir::Node& node, const Options& options) {
+  Options compiled = options;  // it runs many times
+  compiled.first_tier = options.first_tier == 2 ? 2 : 0;
+  const std::vector<int64_t> key = key_of_step(node, compiled);
+  if (std::shared_ptr<const RecurrentWork> known = known_work(key)) return known;
+  std::shared_ptr<const RecurrentWork> work = make_work(node, compiled);
+  keep_work(key, work);
   return work;
 }
 
@@ -176,9 +196,9 @@ RecurrentMemory allocate(const RecurrentWork& work) {
   return memory;
 }
 
-void run_rows(const RecurrentWork& work, const RecurrentMemory& memory, std::span<void* const> buffers,
+void run_rows(const RecurrentWork& work, int64_t rows, const RecurrentMemory& memory, std::span<void* const> buffers,
               const std::function<void(const Step&)>& launched) {
-  Rows(work, memory, buffers, launched).run();
+  Rows(work, rows, memory, buffers, launched).run();
 }
 
 }  // namespace tenon::runtime

@@ -384,7 +384,7 @@ void Run::allocate_layers() {
 // Its launches are recorded as those of other steps.
 Profiler::Clock::time_point Run::run_layer(const RecurrentLayerStep& layer, Profiler::Clock::time_point begin) {
   const size_t before = launches_.size();
-  run_rows(*layer.work, layers_[next_layer_++], arguments_, [&](const Step& step) {
+  run_rows(*layer.work, ir::recurrent_rows(*layer.node), layers_[next_layer_++], arguments_, [&](const Step& step) {
     const auto end = Profiler::Clock::now();
     const bool compiled = first_ && launches_.size() - before < layer.work->plan->steps.size();  // in the first row
     launches_.push_back({&step.facts, std::chrono::duration<double, std::micro>(end - begin).count(), compiled ? step.compile_ms : 0,

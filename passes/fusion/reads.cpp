@@ -134,7 +134,7 @@ Map through_view(const Node& view, const Map& map) {
   const ir::Dims& ints = view.ints();
   size_t rank = map.size();
   switch (view.op()) {
-    case Op::Reshape: return ir::unflatten(ir::flatten(map, view.shape()), x.shape());
+    case Op::Reshape: return ir::reshape(map, view.shape(), x.shape());
     case Op::Permute: {
       Map result(rank, Index());
       for (size_t d = 0; d < rank; ++d) result[ints[d]] = map[d];

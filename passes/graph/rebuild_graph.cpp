@@ -12,7 +12,7 @@ NodeRef remake_as_is(const Node& node, std::span<const NodeRef> operands) {
   const bool same = std::equal(operands.begin(), operands.end(), node.inputs().begin(), node.inputs().end(),
                                [](const NodeRef& operand, const Node* input) { return operand.get() == input; });
   if (same) return NodeRef(const_cast<Node*>(&node));
-  return ir::make_node(node.op(), operands, node.ints(), node.dtype(), ir::Folding::Off);
+  return ir::make_like(node, operands);
 }
 
 namespace {

@@ -11,13 +11,23 @@
 
 namespace tenon::passes {
 
+// What the code of a schedule knows of the kernel's lengths, and the numbers that they change alone.
+struct CodeLengths {
+  std::vector<int> free;         // axes whose extents are not in `choices` but as these say
+  std::vector<int64_t> choices;  // whatever makes other code
+  std::vector<int64_t> numbers;  // sizes, or factors of some; see Context::length
+};
+
 class Context {
+  std::vector<std::shared_ptr<const ir::LoopTree>> trees_;  // of `known`
+
  public:
   // Starts the tree: its name, target, buffers and scalars.
-  Context(const ir::Kernel& kernel, Lowered& out, ir::TargetKind target, DType index_type, ir::KnownTrees known = {});
+  Context(const ir::Kernel& kernel, Lowered& out, ir::TargetKind target, DType index_type, KnownLowered known = {});
 
   const ir::Kernel& kernel;
   Lowered& out;
+  const KnownLowered known;
   ir::TreeBuilder builder;
   Nest nest;
 
@@ -27,8 +37,17 @@ class Context {
   int64_t product(std::span<const int> axes) const;
   Reducer reducer(Value reduction);
   // A buffer of `count` elements, which is a size parameter; its name gets a number.
-  int32_t buffer(const std::string& name, DType dtype, Space space, int64_t count);
+  int32_t buffer(const std::string& name, DType dtype, Space space, int64_t count) { return buffer_of(name, dtype, space, nest.size_slot(count)); }
+  int32_t buffer_of(const std::string& name, DType dtype, Space space, int32_t slot);
   AccumulatorBuffers partials(Value reduction, Space space, int64_t count);
+
+  // --- code that serves other lengths
+  // Whether the code of a known kernel is this one's, which then is done but for phase_cost: an affine kernel without guards that differs
+  // from it in lengths, none of which changes the code.
+  bool is_known(const CodeLengths& lengths, const ir::Target& target);
+  int32_t length_slot(const CodeLengths& lengths, int number, int64_t factor = 1);  // a parameter: numbers[number] * factor
+  ValueId length(const CodeLengths& lengths, int number, int64_t factor = 1) { return builder.size(length_slot(lengths, number, factor)); }
+  void keep(CodeLengths lengths, const ir::Target& target);  // in the end: for the kernels to come
 
   // Index arithmetic.
   ValueId literal(int64_t value) { return builder.index_constant(value); }
@@ -49,7 +68,8 @@ class Context {
   std::pair<ValueId, ValueId> bind_outer(std::span<const int> outer, ValueId linear, int64_t count);
 
   // Opens a phase of `count` iterations, each costing `ns`, and a scope for it; gives the iteration's number.
-  ValueId begin_phase(std::string name, int64_t count, double ns = 0);
+  ValueId begin_phase(std::string name, int64_t count, double ns = 0) { return begin_phase_of(std::move(name), nest.size_slot(count), ns); }
+  ValueId begin_phase_of(std::string name, int32_t slot, double ns);  // their number is the parameter `slot`
   void end_phase();
 
   // body(position), in a scope of its own.
@@ -65,6 +85,9 @@ class Context {
     body();
     nest.pop();
   }
+
+ private:
+  std::vector<Lowered::Lengths::Size> changing_;
 };
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -35,6 +35,7 @@ class Nest {
   int32_t size_slot(int64_t value);  // a fresh parameter with this value
   ValueId size(int64_t value) { return builder_.size(size_slot(value)); }
   ValueId extent(int axis);      // the axis's own parameter
+  const std::unordered_map<int, int32_t>& extents() const { return extents_; }  // these parameters, by axis
   ValueId literal(int64_t value) { return builder_.index_constant(value); }
 
   // --- vectors

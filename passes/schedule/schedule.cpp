@@ -117,19 +117,19 @@ Answer calls_products(const Form& form, const Target& target) {
 // --- how each is called
 
 template <void (*run)(cpu::Context&)>
-void on_cpu(const ir::Kernel& kernel, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+void on_cpu(const ir::Kernel& kernel, const Target& target, KnownLowered known, Lowered& lowered) {
   cpu::Context context(kernel, lowered, std::get<CpuTarget>(target), known);
   run(context);
-  lowered.known = context.builder.finish();
+  if (!lowered.known) lowered.known = context.builder.finish();
   lowered.better_often = lowered.better_often || context.nest.hides_power();
   lowered.donations = in_place_pairs(kernel, context.loops());
 }
 
-void split_on_cpu(const ir::Kernel& kernel, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+void split_on_cpu(const ir::Kernel& kernel, const Target& target, KnownLowered known, Lowered& lowered) {
   on_cpu<cpu::lower_short_rows>(*split_axes(kernel), target, known, lowered);
 }
 
-void contraction_on_cpu(const ir::Kernel& kernel, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+void contraction_on_cpu(const ir::Kernel& kernel, const Target& target, KnownLowered known, Lowered& lowered) {
   on_cpu<cpu::lower_contraction>(cpu::with_axes_of_one(kernel), target, known, lowered);
 }
 
@@ -144,7 +144,7 @@ void check_shared(const ir::Kernel& kernel, const GpuTarget& target, const Lower
 }
 
 template <void (*run)(gpu::Context&)>
-void on_gpu(const ir::Kernel& kernel, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+void on_gpu(const ir::Kernel& kernel, const Target& target, KnownLowered known, Lowered& lowered) {
   gpu::Context context(kernel, lowered, std::get<GpuTarget>(target), known);
   run(context);
   check_shared(kernel, context.target, lowered);
@@ -167,14 +167,14 @@ void results_in_place(gpu::Context& c) {
 }
 
 template <void (*run)(cpu::Context&, const Call&)>
-void call_on_cpu(const Call& call, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+void call_on_cpu(const Call& call, const Target& target, KnownLowered known, Lowered& lowered) {
   cpu::Context context(call.kernel, lowered, std::get<CpuTarget>(target), known);
   run(context, call);
   lowered.known = context.builder.finish();
 }
 
 template <void (*run)(gpu::Context&, const Call&)>
-void call_on_gpu(const Call& call, const Target& target, ir::KnownTrees known, Lowered& lowered) {
+void call_on_gpu(const Call& call, const Target& target, KnownLowered known, Lowered& lowered) {
   gpu::Context context(call.kernel, lowered, std::get<GpuTarget>(target), known);
   run(context, call);
   check_shared(call.kernel, context.target, lowered);
@@ -317,7 +317,7 @@ bool is_better_often(const ir::Kernel& kernel, const Schedule& schedule, const T
 
 }  // namespace
 
-Lowered lower(const ir::Kernel& kernel, const Target& target, ir::KnownTrees known) {
+Lowered lower(const ir::Kernel& kernel, const Target& target, KnownLowered known) {
   const auto fail = [&](const std::string& reason) {
     throw ir::IrError("no " + std::string(ir::name(ir::kind(target))) + " schedule takes kernel '" + kernel.name + "': " + reason);
   };
@@ -340,7 +340,7 @@ bool generates(Op call, const Target& target) {
   return schedule && schedule->lower_call;
 }
 
-Lowered lower_call(const Call& call, const Target& target, ir::KnownTrees known) {
+Lowered lower_call(const Call& call, const Target& target, KnownLowered known) {
   const Op op = call.node.op();
   if (!generates(op, target)) throw ir::IrError("no schedule of a call takes '" + std::string(ir::info(op).text) + "'");
   ir::check(target);

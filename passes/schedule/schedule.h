@@ -37,10 +37,29 @@ struct Lowered {
     int32_t copy = -1;
     size_t phase = 0;
     std::vector<int64_t> layout;
+    bool operator==(const Packing&) const = default;
   };
   std::optional<Packing> packing;
   bool better_often = false;  // code that runs often would be other code (CpuTarget::often)
+
+  // Of code that serves kernels of other lengths: which, and where a length is among the sizes.
+  struct Lengths {
+    ir::Kernel kernel;
+    ir::Target target;
+    std::vector<int64_t> choices;  // what the schedule makes of the lengths in the code
+    // sizes[slot] = factor * the schedule's number `length`, or, where that is negative, * the extent of axis ~length
+    struct Size {
+      int32_t slot;
+      int length;
+      int64_t factor;
+    };
+    std::vector<Size> changing;  // all other sizes are the same for all lengths
+  };
+  std::shared_ptr<const Lengths> lengths;
 };
+
+// What was lowered before, from kernels of the same form: a tree that is found among theirs is not made again.
+using KnownLowered = std::span<const std::shared_ptr<const Lowered>>;
 
 // What decides whether a schedule accepts a kernel. Fusion knows it of a group before there is a kernel.
 struct Form {
@@ -128,17 +147,17 @@ struct Schedule {
   ir::TargetKind device;
   Answer (*accepts)(const Form&, const ir::Target&);
   bool (*suits)(const ir::Kernel&, const ir::Target&);  // among those that accept it, the first that suits; null: always
-  void (*lower)(const ir::Kernel&, const ir::Target&, ir::KnownTrees, Lowered&);  // null: a call
-  void (*lower_call)(const Call&, const ir::Target&, ir::KnownTrees, Lowered&) = nullptr;  // of a call; null: the device's library computes it
+  void (*lower)(const ir::Kernel&, const ir::Target&, KnownLowered, Lowered&);  // null: a call
+  void (*lower_call)(const Call&, const ir::Target&, KnownLowered, Lowered&) = nullptr;  // of a call; null: the device's library computes it
 };
 std::span<const Schedule> schedules();  // of all devices
 
 Acceptance accepts(const Form& form, const ir::Target& target);
 // Throws IrError with the kernel's name if no schedule of the target accepts it. Where the tree is one of `known`, that is given.
-Lowered lower(const ir::Kernel& kernel, const ir::Target& target, ir::KnownTrees known = {});
+Lowered lower(const ir::Kernel& kernel, const ir::Target& target, KnownLowered known = {});
 
 // Whether a call of this operation is generated code on the target, and that code.
 bool generates(ir::Op call, const ir::Target& target);
-Lowered lower_call(const Call& call, const ir::Target& target, ir::KnownTrees known = {});
+Lowered lower_call(const Call& call, const ir::Target& target, KnownLowered known = {});
 
 }  // namespace tenon::passes

@@ -94,7 +94,7 @@ void ColumnStages::all_loops() {
     emit_rows(l);
     const bool one_block = (blocks_ == 1 && !any_count_) || reductions(l).empty();
     std::vector<Column> totals = one_block ? open(l) : open_totals(l);
-    const ValueId begin = c_.literal(0), end = nest_.size(count_);
+    const ValueId begin = c_.literal(0), end = count();
     if (one_block) {
       block(l, begin, end, 1, totals);
     } else {

@@ -96,7 +96,8 @@ class ColumnStages : protected Staged {
   // Where the value of sub-vector q at this element is carried.
   virtual ValueId carried_place(ValueId element, int) { return element; }
   ValueId block_begin(ValueId block) { return c_.mul(block, c_.literal(ir::kColumnBlock)); }
-  ValueId block_end(ValueId begin) { return c_.minimum(c_.add(begin, c_.literal(ir::kColumnBlock)), nest_.size(count_)); }
+  ValueId block_end(ValueId begin) { return c_.minimum(c_.add(begin, c_.literal(ir::kColumnBlock)), count()); }
+  ValueId count() { return lengths_.numbers.empty() ? nest_.size(count_) : c_.length(lengths_, 0); }
 
   // Blocks in a phase of their own leave their values in memory, by reduction; in a second one they are combined in order.
   std::vector<AccumulatorBuffers> partial_buffers(int l, int64_t count);
@@ -112,6 +113,7 @@ class ColumnStages : protected Staged {
   bool is_rest_ = false;  // it is for the columns that are left over
   std::vector<int> inner_;
   int64_t count_, blocks_;  // elements and blocks of a column
+  CodeLengths lengths_;     // of code that serves other counts: the first number is the count
 
  private:
   std::vector<Column> open(int l, bool totals);

@@ -2,9 +2,13 @@
 // their values are tested in tests/codegen/schedule_test.cpp.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <memory>
+#include <random>
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "ir/looptree.h"
 #include "passes/schedule/schedule.h"
@@ -192,6 +196,82 @@ TEST_CASE("lengths that vary are the same code but for a few borders") {
   CHECK(kinds([&](int64_t n) { return product(64, n, 64); }, 2, 64) == 1);
   CHECK(kinds([&](int64_t n) { return product(64, n, 64); }, 65, 300) == 2);  // whole tiles alone, or what they leave over too
   CHECK(kinds([&](int64_t n) { return product(64, 64, n); }, 2, 200) == 1);
+}
+
+// Kernels of one body by their lengths, for several targets: what lowering finds among those of other lengths is what it makes of each
+// alone. Gives how many were found.
+int found_by_lengths(const std::vector<std::string>& kernels) {
+  std::vector<ir::CpuTarget> targets;
+  for (const int bits : {128, 256, 512}) {
+    for (const bool often : {false, true}) {
+      targets.push_back(ir::CpuTarget{bits});
+      targets.back().often = often;
+    }
+  }
+  int found = 0;
+  std::vector<std::shared_ptr<const Lowered>> known;
+  for (size_t n = 0; n < kernels.size() * targets.size(); ++n) {
+    const std::string& text = kernels[n / targets.size()];
+    const ir::CpuTarget& target = targets[n % targets.size()];
+    CAPTURE(text);
+    CAPTURE(target.vector_bits);
+    const ir::Kernel kernel = ir::parse_kernel(text);
+    const Lowered alone = passes::lower(kernel, target);
+    auto lowered = std::make_shared<Lowered>(passes::lower(kernel, target, known));
+    CHECK(ir::same_code(lowered->whole_tree(), alone.tree));
+    CHECK(lowered->schedule == alone.schedule);
+    CHECK(lowered->sizes == alone.sizes);
+    CHECK(lowered->phase_cost == alone.phase_cost);
+    CHECK(lowered->donations == alone.donations);
+    CHECK(lowered->packing == alone.packing);
+    CHECK(lowered->better_often == alone.better_often);
+    const bool is_found = std::any_of(known.begin(), known.end(), [&](const auto& other) { return other->lengths && other->lengths == lowered->lengths; });
+    found += is_found;
+    if (is_found) continue;
+    if (!lowered->known) lowered->known = std::make_shared<const ir::LoopTree>(std::move(lowered->tree));
+    known.push_back(std::move(lowered));
+  }
+  return found;
+}
+
+TEST_CASE("a kernel that differs from a known one in lengths alone is not made again, and its sizes are right") {
+  std::mt19937 random(7);
+  const auto draw = [&](std::initializer_list<int> most) {
+    const int up_to = most.begin()[random() % most.size()];
+    return std::to_string(1 + random() % static_cast<unsigned>(up_to));
+  };
+  const std::string buffers = "kernel @k(x: f32 in[90000000], z: f32 in[90000000], y: f32 out[90000000]) {\n  axes ";
+  const auto many = [](const auto& kernel) {
+    std::vector<std::string> texts;
+    for (int n = 0; n < 16; ++n) texts.push_back(kernel());
+    return texts;
+  };
+  int products = 0, sums = 0, maps = 0;
+  for (const char* columns : {"1", "7", "16", "40", "64", "100", "256"}) {
+    for (const char* left : {"6000*i + k", "i + 300*k"}) {
+      for (const char* right : {"6000*j + k", "j + 300*k", "2*j + 600*k"}) {
+        products += found_by_lengths(many([&] {
+          return buffers + "b: " + draw({3}) + " parallel, i: " + draw({8, 60, 300}) + " parallel, j: " + columns + " parallel, k: " +
+                 draw({8, 300, 5000}) + " contract\n  contract b i j|k : %0 = load x[1800000*b + " + left +
+                 "] : f32\n  contract b i j|k : %1 = load z[" + right + "] : f32\n  reduce b i j|k : %2 = contract %0, %1 : f32\n" +
+                 "  map b i j : %3 = mul %2, %2 : f32\n  map b i j : store y[90000*b + 300*i + j], %3\n}\n";
+        }));
+      }
+    }
+    sums += found_by_lengths(many([&] {
+      return buffers + "i: " + columns + " parallel, r: " + draw({8, 60, 2000}) +
+             " inner\n  map i r : %0 = load x[300*r + i] : f32\n  reduce i|r : %1 = reduce.sum %0 columns : f32\n  map i : store y[i], %1\n}\n";
+    }));
+  }
+  maps += found_by_lengths(many([&] {
+    return buffers + "i: " + draw({8, 300}) + " parallel, j: " + draw({8, 300, 20000}) +
+           " parallel\n  map i j : %0 = load x[30000*i + j] : f32\n  map i j : %1 = load z[j] : f32\n  map i j : %2 = add %0, %1 : f32\n" +
+           "  map i j : store y[20000*i + j], %2\n}\n";
+  }));
+  MESSAGE("found: " << products << " products, " << sums << " sums, " << maps << " maps");
+  CHECK(products > 1000);
+  CHECK(sums > 100);
+  CHECK(maps > 40);
 }
 
 TEST_CASE("another size is the same tree, so no compiler runs; a scalar kind of access is another") {

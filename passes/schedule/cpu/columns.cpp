@@ -156,10 +156,14 @@ class Columns : ColumnStages {
     }
     carries_whole_ = !split_;
     if (split_) return lower_split(in_runs);
+    const bool serves_others = any_count_ && plan_.carried.empty() && inner_.size() == 1;
+    if (serves_others) lengths_ = {inner_, {c_.is_small(), tiles_.width(), count_ <= ir::kShortReduce}, {count_}};
+    if (serves_others && c_.is_known(lengths_, c_.target)) return c_.out.phase_cost.push_back(ns_of(count_));
     tiles_.run("columns", ns_of(count_), [&](int vectors) {
       set_vectors(vectors);
       all_loops();
     });
+    if (serves_others) c_.keep(std::move(lengths_), c_.target);
   }
 
  private:

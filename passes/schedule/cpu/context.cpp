@@ -52,7 +52,7 @@ int bytes_of_lane(const ir::Kernel& kernel, int axis) {
 
 }  // namespace
 
-Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine, ir::KnownTrees known)
+Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine, KnownLowered known)
     : passes::Context(k, lowered, ir::TargetKind::Cpu, DType::I64, known), target(machine) {
   nest.take_any_numbers(is_small());
 }
@@ -128,14 +128,20 @@ void Context::vector_loop(int axis, ValueId begin, ValueId end, int unroll, cons
   if (step > 1) masked_loop(axis, main_end, end, body);
 }
 
-void Context::run_phase(std::string name, std::span<const int> outer, int axis, int64_t chunk, double ns,
+void Context::run_phase(std::string name, std::span<const int> outer, int axis, int64_t chunk, double ns, Phases phases,
                         const std::function<void(ValueId, ValueId)>& body) {
+  enum { kTasks, kChunks };
   const int64_t length = extent(axis), chunks = outer.empty() || length > 2 * chunk ? ceil_div(length, chunk) : 1;
   const bool whole = chunks == 1 && !outer.empty();
-  ValueId number = begin_phase(std::move(name), product(outer) * chunks, ns * static_cast<double>(whole ? length : std::min(length, chunk)));
+  ns *= static_cast<double>(whole ? length : std::min(length, chunk));
+  CodeLengths lengths{{axis}, {is_small(), whole}, {product(outer) * chunks, chunks}};
+  const auto outermost = std::ranges::find_if(outer, [&](int a) { return extent(a) > 1; });
+  if (outermost != outer.end()) lengths.free.push_back(*outermost);
+  if (phases == Phases::One && is_known(lengths, target)) return out.phase_cost.push_back(ns);
+  ValueId number = begin_phase_of(std::move(name), length_slot(lengths, kTasks), ns);
   ValueId begin = literal(0), end = nest.extent(axis), point = number;
   if (!outer.empty()) {
-    if (!whole) std::tie(point, number) = divide(number, nest.size(chunks));
+    if (!whole) std::tie(point, number) = divide(number, this->length(lengths, kChunks));
     nest.bind_linear(outer, point);
   }
   if (!whole) {
@@ -144,6 +150,7 @@ void Context::run_phase(std::string name, std::span<const int> outer, int axis, 
   }
   body(begin, end);
   end_phase();
+  if (phases == Phases::One) keep(std::move(lengths), target);
 }
 
 void Context::masked_loop(int axis, ValueId begin, ValueId end, const std::function<void()>& body) {

@@ -14,7 +14,7 @@ struct Context : passes::Context {
   int lanes = 1;              // of every vector, whatever its dtype
   double ns_per_element = 0;  // estimated, of one evaluation of every instruction, vectorised
 
-  Context(const ir::Kernel& kernel, Lowered& out, const ir::CpuTarget& target, ir::KnownTrees known = {});
+  Context(const ir::Kernel& kernel, Lowered& out, const ir::CpuTarget& target, KnownLowered known = {});
   // Whether what knows of no length is good enough: there is little to do, and code that runs often is made again.
   bool is_small() const;
   // Comes first: lanes run along this axis, as many as the dtypes of what varies along it want. -1: along none.
@@ -34,8 +34,9 @@ struct Context : passes::Context {
   // The masked vectors alone.
   void masked_loop(int axis, ValueId begin, ValueId end, const std::function<void()>& body);
   // A phase over an axis and the `outer` ones: body(begin, end) for a run of it, the whole axis or chunks of so many
-  // elements, each costing `ns`.
-  void run_phase(std::string name, std::span<const int> outer, int axis, int64_t chunk, double ns,
+  // elements, each costing `ns`. If it is the only one of the tree, its code serves other lengths of the axis and of the outermost one.
+  enum class Phases : uint8_t { One, Several };
+  void run_phase(std::string name, std::span<const int> outer, int axis, int64_t chunk, double ns, Phases phases,
                  const std::function<void(ValueId begin, ValueId end)>& body);
 
  private:

@@ -223,39 +223,72 @@ class Contraction {
       if (!c.target.often) c.out.better_often = choice.is_better(choice.best(true), tile_) || (any_columns_ && columns_fill_and_lie_apart());
     }
     tile_.lines > 1 ? std::erase(batch_, line_) : line_ = -1;
+    measure();
   }
 
   void lower() {
-    int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
-    int64_t tile = int64_t{tile_.vectors} * nest_.lanes();
-    int64_t column_tiles = ceil_div(columns, tile);
+    if (copies_) pack_whole();
+    const ValueId t = c_.begin_phase_of("tiles", c_.length_slot(lengths_, kTasks), ns_);
+    auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles_));
+    auto [batch, panel] = c_.divide(rest, c_.length(lengths_, kPanels));
+    if (line_ >= 0) {
+      const auto [outer, group] = c_.divide(batch, nest_.size(lines_));
+      first_line_ = c_.mul(group, c_.literal(tile_.lines));
+      batch = outer;
+    }
+    nest_.bind_linear(batch_, batch);
+    const ValueId step = c_.length(lengths_, kPanelRows);
+    row_begin_ = c_.mul(panel, step);
+    row_end_ = c_.minimum(c_.add(row_begin_, step), c_.length(lengths_, kRows));
+    prologue();
+    columns_of_tile(column_tile, [&](const PackedTile& columns) { rows_of_panel(columns); });
+    c_.end_phase();
+    c_.keep(std::move(lengths_), c_.target);
+  }
+
+  // Where known code is this one's: all that lower() does but the code.
+  bool is_known() {
+    if (!c_.is_known(lengths_, c_.target)) return false;
+    if (copies_) {
+      c_.out.phase_cost.push_back(pack_ns_);
+      c_.out.packing->copy = static_cast<int32_t>(c_.kernel.buffers.size());  // the first of the tree's own
+    }
+    c_.out.phase_cost.push_back(ns_);
+    return true;
+  }
+
+ private:
+  enum Length { kTasks, kPanels, kPanelRows, kRows, kDepth };  // of lengths_.numbers
+
+  void measure() {
+    const int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
+    const int64_t tile = int64_t{tile_.vectors} * nest_.lanes();
+    column_tiles_ = ceil_div(columns, tile);
     // Panels of equal size: each packs its columns again.
     const int64_t about = columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
     const int64_t panel_rows = std::max<int64_t>(ceil_div(ceil_div(rows, panels), tile_.rows[0]), 1) * tile_.rows[0];
     panels = ceil_div(rows, panel_rows);
     const auto cost = [&](int64_t work) { return static_cast<double>(work * tile * tile_.lines * c_.extent(k_)) / (6.0 * nest_.lanes()) + 50; };
-    if (packs() && rows <= kRowsOfCopy && copies_whole()) pack_whole(column_tiles, cost(4));
-    const double ns = cost(std::min(rows, panel_rows));
-    const int64_t lines = line_ < 0 ? 1 : c_.extent(line_) / tile_.lines;
-    ValueId t = c_.begin_phase("tiles", c_.product(batch_) * lines * column_tiles * panels, ns);
-    auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles));
-    auto [batch, panel] = c_.divide(rest, nest_.size(panels));
-    if (line_ >= 0) {
-      const auto [outer, group] = c_.divide(batch, nest_.size(lines));
-      first_line_ = c_.mul(group, c_.literal(tile_.lines));
-      batch = outer;
-    }
-    nest_.bind_linear(batch_, batch);
-    ValueId step = nest_.size(panel_rows);
-    row_begin_ = c_.mul(panel, step);
-    row_end_ = c_.minimum(c_.add(row_begin_, step), nest_.size(rows));
-    prologue();
-    columns_of_tile(column_tile, [&](const PackedTile& columns) { rows_of_panel(columns); });
-    c_.end_phase();
+    ns_ = cost(std::min(rows, panel_rows));
+    pack_ns_ = cost(4);
+    packs_ = packs();
+    const int64_t depth = c_.extent(k_) + packed_slack(c_, right_, k_);
+    copies_ = packs_ && rows <= kRowsOfCopy && copies_whole();
+    lines_ = line_ < 0 ? 1 : c_.extent(line_) / tile_.lines;
+    lengths_.numbers = {c_.product(batch_) * lines_ * column_tiles_ * panels, panels, panel_rows, rows, depth};
+    lengths_.free = {row_, k_};
+    const auto outermost = std::ranges::find_if(batch_, [&](int a) { return c_.extent(a) > 1; });
+    if (outermost != batch_.end()) lengths_.free.push_back(*outermost);
+    const DType dtype = nest_.instr(contract_).dtype;
+    lengths_.choices = {c_.is_small(), tiled_, any_columns_, packs_, copies_, ir::product_in_chains(dtype, c_.extent(k_)),
+                        ir::product_in_groups(dtype, c_.extent(k_)), tiles_fill_rows(), tile_.vectors, tile_.lines};
+    lengths_.choices.insert(lengths_.choices.end(), tile_.rows.begin(), tile_.rows.end());
   }
 
- private:
+  // Rows are channels where tiles have several lines: a tile was chosen to divide them.
+  bool tiles_fill_rows() const { return line_ >= 0 && c_.extent(row_) % tile_.rows[0] == 0; }
+
   // A right operand of more is packed: its rows lie far apart.
   int64_t large_bytes() const { return c_.target.l2_bytes / 4; }
 
@@ -318,7 +351,7 @@ class Contraction {
       c_.in_scope([&] {
         nest_.set_sub_axes(std::array{column_, line_});
         bind_columns(first, vectors);
-        if (region_ > 0) packed_.base = c_.mul(number, nest_.size(region_));
+        if (copies_) packed_.base = c_.mul(number, c_.length(lengths_, kDepth, width));
         const ValueId last = whole ? -1 : nest_.tail_mask(c_.offset(first, int64_t{vectors - 1} * nest_.lanes()), end);
         body(PackedTile{column_, k_, first, vectors, whole ? -1 : end, last});
       });
@@ -326,7 +359,7 @@ class Contraction {
     const auto bound = [&](int vectors, bool whole) { bound_at(begin, vectors, whole); };
     if (column_ < 0) return bound(1, true);
     if (any_columns_ && tile_.vectors == 1) return bound(1, false);
-    if (any_columns_ && region_ == 0) {
+    if (any_columns_ && !copies_) {
       const auto vector_by_vector = [&] { c_.loop(begin, end, nest_.lanes(), [&](ValueId at) { bound_at(at, 1, false); }); };
       return nest_.when(c_.builder.op(Op::Le, {c_.add(begin, c_.literal(width)), end}), [&] { bound(tile_.vectors, true); }, vector_by_vector);
     }
@@ -355,27 +388,26 @@ class Contraction {
     const ir::Axes axes = right.index.axes();
     const bool whole = std::all_of(axes.begin(), axes.end(), [&](int a) { return a == k_ || a == column_; });
     if (!whole || !along.ok || !across.ok || right.scale != 0 || !right.guards.empty()) return false;
-    region_ = (c_.extent(k_) + packed_slack(c_, right_, k_)) * tile_.vectors * nest_.lanes();
     c_.out.packing = Lowered::Packing{right.slot, -1, 0,
                                       {static_cast<int64_t>(right.dtype), c_.extent(k_), c_.extent(column_), along.value, across.value,
                                        right.index.constant_part(), nest_.lanes(), tile_.vectors}};
-    if (!c_.kernel.buffer(right.slot).constant) region_ = 0;
-    return region_ > 0;
+    return c_.kernel.buffer(right.slot).constant;
   }
 
-  void pack_whole(int64_t tiles, double ns) {
-    packed_ = {c_.buffer("packed", nest_.instr(right_).dtype, Space::Global, tiles * region_), -1, int64_t{tile_.vectors} * nest_.lanes()};
+  void pack_whole() {
+    const int64_t width = int64_t{tile_.vectors} * nest_.lanes();
+    packed_ = {c_.buffer_of("packed", nest_.instr(right_).dtype, Space::Global, c_.length_slot(lengths_, kDepth, column_tiles_ * width)), -1, width};
     c_.out.packing->copy = packed_.buffer;
-    columns_of_tile(c_.begin_phase("pack", tiles, ns), [&](const PackedTile& columns) { pack(c_, right_, columns, packed_); });
+    columns_of_tile(c_.begin_phase("pack", column_tiles_, pack_ns_), [&](const PackedTile& columns) { pack(c_, right_, columns, packed_); });
     c_.end_phase();
   }
 
   // Where the right operand of a tile is read: packed, or in place.
   Panel panel_of(const PackedTile& columns) {
-    if (region_ > 0) return packed_;
-    if (!packs()) return {};
+    if (copies_) return packed_;
+    if (!packs_) return {};
     const int64_t width = int64_t{columns.vectors} * nest_.lanes();
-    const Panel panel{c_.buffer("panel", nest_.instr(right_).dtype, Space::Local, (c_.extent(k_) + packed_slack(c_, right_, k_)) * width), -1, width};
+    const Panel panel{c_.buffer_of("panel", nest_.instr(right_).dtype, Space::Local, c_.length_slot(lengths_, kDepth, width)), -1, width};
     pack(c_, right_, columns, panel);
     return panel;
   }
@@ -399,7 +431,7 @@ class Contraction {
         end = c_.add(at, c_.mul(b_.quotient(filled, step), step));
       }
       row_group(at, end, tile, whole || tile == 1, panel);
-      if (whole && line_ >= 0 && c_.extent(row_) % tile == 0) break;  // a tile of lines was chosen to divide the rows
+      if (whole && tiles_fill_rows()) break;
       at = end;
     }
   }
@@ -618,7 +650,10 @@ class Contraction {
   RegisterTile tile_;
   int vectors_ = 1;     // of the current columns
   Panel packed_;        // the whole right operand, from the current columns on
-  int64_t region_ = 0;  // its elements for a tile of columns; 0: it is not packed as a whole
+  bool packs_ = false, copies_ = false;  // the right operand: tile by tile, as a whole
+  CodeLengths lengths_;
+  int64_t column_tiles_ = 1, lines_ = 1;  // lines_: groups of lines that a tile takes
+  double ns_ = 0, pack_ns_ = 0;           // of an iteration
   ValueId first_line_ = -1, row_begin_ = -1, row_end_ = -1, mask_ = -1;
 };
 
@@ -705,7 +740,10 @@ class FilledAxes {
 
 }  // namespace
 
-void lower_contraction(Context& c) { Contraction(c).lower(); }
+void lower_contraction(Context& c) {
+  Contraction contraction(c);
+  if (!contraction.is_known()) contraction.lower();
+}
 
 // An axis of one element has vanished from all indices: that of rows, or k. It gets a place in them again, at a distance that is never
 // gone, so that little work of one row or one k is the code that it is for any number.

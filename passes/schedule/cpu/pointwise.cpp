@@ -113,7 +113,7 @@ void lower_pointwise(Context& c) {
     c.end_phase();
     return;
   }
-  c.run_phase("elements", c.parallel_but({lane_axis}), lane_axis, kChunk, c.ns_per_element, [&](ValueId begin, ValueId end) {
+  c.run_phase("elements", c.parallel_but({lane_axis}), lane_axis, kChunk, c.ns_per_element, Context::Phases::One, [&](ValueId begin, ValueId end) {
     std::vector<Value> inner = hoist(nest, all_instrs(c.kernel));
     c.vector_loop(lane_axis, begin, end, c.unroll_for(inner.size()), [&] { emit_all(nest, inner); });
   });

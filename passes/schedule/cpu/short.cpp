@@ -154,7 +154,7 @@ class ShortSchedule {
 
   void lower() {
     const double ns = c_.ns_per_element * static_cast<double>(rows_.count);
-    c_.run_phase("short_rows", outer_, rows_.lane, kChunkRows, ns, [&](ValueId begin, ValueId end) {
+    c_.run_phase("short_rows", outer_, rows_.lane, kChunkRows, ns, Context::Phases::Several, [&](ValueId begin, ValueId end) {
       bind_points();
       stages(false);
       for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {

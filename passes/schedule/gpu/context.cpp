@@ -42,7 +42,7 @@ DType index_type(const ir::Kernel& kernel) {
 
 }  // namespace
 
-Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::GpuTarget& machine, ir::KnownTrees known)
+Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::GpuTarget& machine, KnownLowered known)
     : passes::Context(k, lowered, ir::TargetKind::Cuda, index_type(k), known), target(machine) {
   out.tree.threads = target.threads;
 }

@@ -12,7 +12,7 @@ struct Context : passes::Context {
   const ir::GpuTarget& target;
   ReduceLoops loops;
 
-  Context(const ir::Kernel& kernel, Lowered& out, const ir::GpuTarget& target, ir::KnownTrees known = {});
+  Context(const ir::Kernel& kernel, Lowered& out, const ir::GpuTarget& target, KnownLowered known = {});
 
   // A phase of so many blocks of threads; gives the block's number.
   ValueId begin_phase(std::string name, int64_t blocks);
