@@ -11,7 +11,7 @@
 //
 // The code depends on the number of rows only by the tile that suits them, and not even by that if they are many: a tile that reaches
 // past the last row has that row several times, and stores it once. The columns left over at the end are one narrower tile, its last
-// vector masked, and so are columns that one tile holds, however many.
+// vector masked, and so are columns that one tile holds, however many; code that runs often knows whether they fill it.
 //
 // Where columns are few and b, read in place, changes along an axis y that a does not change along (rows of an image under a
 // convolution), the vectors of a tile lie at neighbouring y:
@@ -363,7 +363,7 @@ class Contraction {
       const auto vector_by_vector = [&] { c_.loop(begin, end, nest_.lanes(), [&](ValueId at) { bound_at(at, 1, false); }); };
       return nest_.when(c_.builder.op(Op::Le, {c_.add(begin, c_.literal(width)), end}), [&] { bound(tile_.vectors, true); }, vector_by_vector);
     }
-    const bool filled = columns_fill_and_lie_apart();
+    const bool filled = c_.target.often ? columns % nest_.lanes() == 0 : columns_fill_and_lie_apart();
     if (columns <= width) return bound(tile_.vectors, filled);
     c_.whole_or_rest(begin, end, columns, width, [&] { bound(tile_.vectors, true); },
                      [&] { bound(static_cast<int>(ceil_div(columns % width, nest_.lanes())), filled); });
