@@ -149,11 +149,57 @@ class PhaseEmitter {
     b_.SetInsertPoint(after);
   }
 
+  // An innermost loop, whose index times a size is added up from round to round: so it takes one instruction, not two.
+  struct InnerLoop {
+    struct Product {
+      Value *size, *distance;  // from round to round
+      ::llvm::PHINode* value;
+    };
+    ::llvm::PHINode* index;
+    int64_t step;
+    std::vector<Product> products;
+  };
+  Value* product_of_index(Value* size) {
+    std::vector<InnerLoop::Product>& products = inner_loop_->products;
+    const auto known = std::ranges::find(products, size, &InnerLoop::Product::size);
+    if (known != products.end()) return known->value;
+    ::llvm::PHINode* index = inner_loop_->index;
+    BasicBlock* before = index->getIncomingBlock(0);
+    ::llvm::IRBuilder<>::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(before->getTerminator());
+    Value* first = index->getIncomingValue(0);
+    const auto* constant = ::llvm::dyn_cast<::llvm::Constant>(first);
+    if (!constant || !constant->isNullValue()) first = b_.CreateMul(first, size);
+    Value* distance = inner_loop_->step == 1 ? size : b_.CreateMul(size, integer(size->getType(), static_cast<uint64_t>(inner_loop_->step)));
+    b_.SetInsertPoint(index);
+    ::llvm::PHINode* value = b_.CreatePHI(index->getType(), 2);
+    value->addIncoming(first, before);
+    products.push_back({size, distance, value});
+    return value;
+  }
+  void add_up_products(const InnerLoop& loop) {
+    for (const InnerLoop::Product& p : loop.products) p.value->addIncoming(b_.CreateAdd(p.value, p.distance), b_.GetInsertBlock());
+  }
+  static bool has_loop(const std::vector<Stmt>& list) {
+    return std::ranges::any_of(list, [](const Stmt& s) { return s.kind == StmtKind::For || has_loop(s.body) || has_loop(s.orelse); });
+  }
+  // The one of two factors that the loop's index is multiplied by, if that is a size; else null.
+  Value* factor_of_index(Value* a, Value* b) const {
+    if (!inner_loop_ || (a != inner_loop_->index && b != inner_loop_->index)) return nullptr;
+    auto* factor = ::llvm::dyn_cast<::llvm::LoadInst>(a == inner_loop_->index ? b : a);
+    return factor && factor->getParent() == entry_ ? factor : nullptr;
+  }
+
   // To copy rounds out is a schedule's work: the hint is for compilers that do it themselves.
   void emit_for(const Stmt& loop) {
-    count_loop(value(loop.args[0]), value(loop.args[1]), loop.step, [&](Value* i) {
+    count_loop(value(loop.args[0]), value(loop.args[1]), loop.step, [&](::llvm::PHINode* i) {
       set_value(loop.result, i);
+      if (has_loop(loop.body)) return statements(loop.body);
+      InnerLoop inner{i, loop.step, {}};
+      inner_loop_ = &inner;
       statements(loop.body);
+      inner_loop_ = nullptr;
+      add_up_products(inner);
     });
   }
 
@@ -336,6 +382,9 @@ class PhaseEmitter {
         return b_.CreateAdd(splat(base, to.lanes),
                             b_.CreateMul(step, emit_lane_numbers(base->getType(), to.lanes)));
       }
+      case Op::Mul:
+        if (Value* size = factor_of_index(value(stmt.args[0]), value(stmt.args[1]))) return product_of_index(size);
+        return emit_elementwise(b_, f16c_, stmt.op, operands(stmt), vtype(stmt.args[0]).dtype, to.dtype);
       case Op::Quotient: return b_.CreateUDiv(value(stmt.args[0]), value(stmt.args[1]));
       case Op::Low: return emit_half(b_, value(stmt.args[0]), to.lanes, 0);
       case Op::High: return emit_half(b_, value(stmt.args[0]), to.lanes, to.lanes);
@@ -357,6 +406,7 @@ class PhaseEmitter {
   ::llvm::Function* function_ = nullptr;
   BasicBlock* entry_ = nullptr;
   Parameters parameters_;
+  InnerLoop* inner_loop_ = nullptr;  // while its body is emitted
   std::unordered_map<ValueId, std::pair<ValueId, ValueId>> sums_;  // of indices: the operand that was known first, and the other
   std::map<std::pair<int32_t, Value*>, Value*> pointers_;          // by buffer and index
   std::vector<Value*> values_;                     // by ValueId; a register's alloca

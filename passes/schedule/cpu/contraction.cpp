@@ -54,6 +54,7 @@ struct RegisterTile {
   int vectors = 1;             // of columns
   int lines = 1;               // neighbours along the axis of lines, `vectors` of each
   std::vector<int> rows = {1};  // of the tile; then of those that take what is left over
+  bool any_columns = false;    // the columns that whole tiles leave over go vector by vector, however many
 };
 
 int accumulators(const Context& c) { return c.target.vector_registers() * 3 / 4; }
@@ -66,12 +67,14 @@ std::vector<int> rows_of_tile(int most, bool often) {
   while (rows.size() < (often ? 3 : 2) && rows.back() > kLeastTiled) rows.push_back(rows.back() / 2);
   return rows;
 }
-// The choices for a tile: as many rows as the registers hold, if they lie `apart` no more than kRowsApart, else also those; for several
-// lines, where rows are a convolution's channels, also as many as divide them, so that none is computed twice.
+// The choices for a tile: as many rows as the registers hold, if they lie `apart` no more than kRowsApart, else also those, and in code
+// that runs often behind it one tile for all rows left over; for several lines, where rows are a convolution's channels, also as many as
+// divide them, so that none is computed twice.
 std::vector<std::vector<int>> tiles_of_rows(int64_t rows, int most, bool apart, int lines, bool often) {
   const int few = std::min(most, kRowsApart);
   std::vector<std::vector<int>> result{rows_of_tile(few, often)};
   if (!apart && few < most) result.push_back(rows_of_tile(most, often));
+  if (often && rows % few > 0) result.push_back({few, static_cast<int>(rows % few)});
   if (lines == 1 || rows % few == 0) return result;
   for (int even = few - 1; even >= kLeastTiled; --even) {
     if (rows % even != 0) continue;
@@ -137,8 +140,8 @@ class TileChoice {
 
   // Whether a tile is so much better than another that other code is worth compiling.
   bool is_better(const RegisterTile& tile, const RegisterTile& than) const {
-    constexpr double kWorthIt = 0.9;
-    return instructions(rows_, tile) < kWorthIt * instructions(rows_, than) || rows_of(tile) < kWorthIt * rows_of(than);
+    const double worth_it = c_.is_small() ? 0.9 : 0.97;
+    return instructions(rows_, tile) < worth_it * instructions(rows_, than) || rows_of(tile) < worth_it * rows_of(than);
   }
 
  private:
@@ -147,7 +150,7 @@ class TileChoice {
   RegisterTile of_any_columns() const {
     const bool in_first_cache = depth_ * columns_ * item_bytes_ <= kFirstCache;
     const int vectors = columns_ <= widest_tile() || in_first_cache ? 1 : widest_;
-    return {vectors, 1, rows_of_tile(std::min(most_rows(registers_, vectors), kRowsOfAny), false)};
+    return {vectors, 1, rows_of_tile(std::min(most_rows(registers_, vectors), kRowsOfAny), false), true};
   }
   int vectors_in(int64_t width) const { return static_cast<int>(std::min<int64_t>(ceil_div(width, c_.lanes), widest_)); }
 
@@ -164,12 +167,16 @@ class TileChoice {
 
   // The instructions for a line and one k.
   double instructions(int64_t rows, const RegisterTile& t) const {
-    const int64_t tile = int64_t{t.vectors} * c_.lanes, rest = columns_ % tile;
+    const int64_t tile = int64_t{t.vectors} * c_.lanes, whole = columns_ / tile, rest = columns_ % tile;
     const int rest_vectors = vectors_in(rest);
-    int64_t count = ceil_div(columns_, tile) * instructions_of(rows, t.rows, t.lines * t.vectors);
-    if (columns_ > tile && rest > 0) {
-      count = columns_ / tile * instructions_of(rows, t.rows, t.vectors) +
-              instructions_of(rows, rows_of_rest(registers_, rest_vectors), rest_vectors);
+    int64_t count = whole * instructions_of(rows, t.rows, t.lines * t.vectors);
+    if (rest == 0) return static_cast<double>(count) / t.lines;
+    if (t.any_columns) {
+      count += rest_vectors * instructions_of(rows, t.rows, 1);
+    } else if (whole > 0) {
+      count += instructions_of(rows, rows_of_rest(registers_, rest_vectors), rest_vectors);
+    } else {
+      count = instructions_of(rows, t.rows, t.lines * t.vectors);
     }
     return static_cast<double>(count) / t.lines;
   }
@@ -219,8 +226,7 @@ class Contraction {
       const int64_t lines = line_ < 0 || packs() ? 1 : c.extent(line_);
       const TileChoice choice(c, c.extent(row_), rows_lie_apart(), c.extent(column_), c.extent(k_), ir::item_size(nest_.instr(right_).dtype), lines);
       tile_ = choice.best(c.target.often);
-      any_columns_ = choice.any_columns();
-      if (!c.target.often) c.out.better_often = choice.is_better(choice.best(true), tile_) || (any_columns_ && columns_fill_and_lie_apart());
+      if (!c.target.often) c.out.better_often = choice.is_better(choice.best(true), tile_) || (tile_.any_columns && columns_fill_and_lie_apart());
     }
     tile_.lines > 1 ? std::erase(batch_, line_) : line_ = -1;
     measure();
@@ -281,7 +287,7 @@ class Contraction {
     const auto outermost = std::ranges::find_if(batch_, [&](int a) { return c_.extent(a) > 1; });
     if (outermost != batch_.end()) lengths_.free.push_back(*outermost);
     const DType dtype = nest_.instr(contract_).dtype;
-    lengths_.choices = {c_.is_small(), tiled_, any_columns_, packs_, copies_, ir::product_in_chains(dtype, c_.extent(k_)),
+    lengths_.choices = {c_.is_small(), tiled_, tile_.any_columns, packs_, copies_, ir::product_in_chains(dtype, c_.extent(k_)),
                         ir::product_in_groups(dtype, c_.extent(k_)), tiles_fill_rows(), tile_.vectors, tile_.lines};
     lengths_.choices.insert(lengths_.choices.end(), tile_.rows.begin(), tile_.rows.end());
   }
@@ -358,12 +364,12 @@ class Contraction {
     };
     const auto bound = [&](int vectors, bool whole) { bound_at(begin, vectors, whole); };
     if (column_ < 0) return bound(1, true);
-    if (any_columns_ && tile_.vectors == 1) return bound(1, false);
-    if (any_columns_ && !copies_) {
+    if (tile_.any_columns && tile_.vectors == 1) return bound(1, false);
+    if (tile_.any_columns && !copies_) {
       const auto vector_by_vector = [&] { c_.loop(begin, end, nest_.lanes(), [&](ValueId at) { bound_at(at, 1, false); }); };
       return nest_.when(c_.builder.op(Op::Le, {c_.add(begin, c_.literal(width)), end}), [&] { bound(tile_.vectors, true); }, vector_by_vector);
     }
-    const bool filled = c_.target.often ? columns % nest_.lanes() == 0 : columns_fill_and_lie_apart();
+    const bool filled = c_.is_small() ? columns_fill_and_lie_apart() : columns % nest_.lanes() == 0;
     if (columns <= width) return bound(tile_.vectors, filled);
     c_.whole_or_rest(begin, end, columns, width, [&] { bound(tile_.vectors, true); },
                      [&] { bound(static_cast<int>(ceil_div(columns % width, nest_.lanes())), filled); });
@@ -419,7 +425,7 @@ class Contraction {
     const Panel panel = panel_of(columns);
     nest_.set_sub_axes(std::array{column_, line_, row_});
     const bool is_last = columns.mask >= 0 && c_.extent(column_) > int64_t{tile_.vectors} * nest_.lanes();
-    const bool rest = columns.vectors < tile_.vectors || (is_last && !any_columns_);
+    const bool rest = columns.vectors < tile_.vectors || (is_last && !tile_.any_columns);
     const std::vector<int> rows = rest && tiled_ ? rows_of_rest(accumulators(c_), columns.vectors) : tile_.rows;
     // Whole tiles first; then as many smaller ones as the rows that are left and those that the last ones may add fill.
     ValueId at = row_begin_;
@@ -644,7 +650,6 @@ class Contraction {
   bool swapped_ = false;  // left_ and right_ are the contraction's second and first operand
   int k_, row_ = -1, column_ = -1, line_ = -1;  // the axis of lines: -1 if a tile takes one
   bool tiled_ = false;  // several rows to a tile
-  bool any_columns_ = false;  // what does not fill the widest tile goes vector by vector, under a mask
   std::vector<int> batch_;
   std::vector<Value> epilogue_;
   RegisterTile tile_;
