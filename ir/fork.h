@@ -12,7 +12,7 @@ namespace tenon::ir {
 
 // The order in which locks nest: whoever holds one takes only later ones.
 enum class ForkOrder : uint8_t {
-  Addresses, Evaluation, Behind, Devices, Kernels, Generators, Nodes, Packed, Memory, Pages, Indices, Options, History, Profile, Threads, Printing, Storages,
+  Addresses, Evaluation, Behind, Devices, Kernels, Generators, Nodes, Packed, Memory, Pages, Indices, Options, Profile, Threads, Printing, Storages,
   Names, Warnings,
   Count
 };

@@ -16,7 +16,7 @@
 namespace tenon::ir {
 
 [[maybe_unused]] const bool nodes_held_over_fork = hold_over_fork(
-    ForkOrder::Nodes, fork_lock<[]() -> std::recursive_mutex& { return NodeTable::get().mutex; }>());
+    ForkOrder::Nodes, fork_lock<[]() -> RecursiveMutex& { return NodeTable::get().mutex; }>());
 
 constinit const std::shared_ptr<Payload> Node::kNoPayload;
 
@@ -85,7 +85,7 @@ void drop(std::vector<Definition>& definitions) {
 
 std::vector<KeptReferences> references_of_kept_definitions(uint64_t number) { return NodeTable::get().references_of_kept(number); }
 
-std::unique_lock<std::recursive_mutex> hold_graph() { return std::unique_lock(NodeTable::get().mutex); }
+std::unique_lock<RecursiveMutex> hold_graph() { return std::unique_lock(NodeTable::get().mutex); }
 
 int64_t pending_count() { return NodeTable::get().pending.load(std::memory_order_relaxed); }
 

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/mutex.h"
 #include "ir/ops.h"
 #include "ir/types.h"
 
@@ -214,7 +215,7 @@ NodeRef scatter_mask(const NodeRef& base, const NodeRef& mask, const NodeRef& va
 NodeRef dot(const NodeRef& a, const NodeRef& b);
 
 // While it lives no other thread makes, folds or frees a node, or gives one its value.
-[[nodiscard]] std::unique_lock<std::recursive_mutex> hold_graph();
+[[nodiscard]] std::unique_lock<RecursiveMutex> hold_graph();
 // While the graph is held: the next younger node that is still to be computed, whoever made it; null behind the last one.
 Node* next_pending(const Node& node);
 NodeRef reference_to(Node& node);  // null if nobody refers to it any more, and it is about to be freed

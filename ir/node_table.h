@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -71,6 +72,7 @@ struct NodeTable {
   };
   static constexpr size_t kLeastSlots = 1024;
   static constexpr int kBatch = 256;  // nodes freed under one hold of the lock
+  static constexpr size_t kPayloads = 8;
   static constexpr int kMostSpare = 1024;
 
   // Memory of a node that died, kept for the next: a small expression makes and frees a handful each time round.
@@ -78,7 +80,7 @@ struct NodeTable {
     Spare* next;
   };
 
-  std::recursive_mutex mutex;
+  RecursiveMutex mutex;
   std::vector<Slot> slots = std::vector<Slot>(kLeastSlots);
   size_t count = 0;
   uint64_t next_id = 1;
@@ -335,10 +337,11 @@ struct NodeTable {
   static void destroy(Node* doomed) {
     NodeTable& table = get();
     while (doomed) {
-      Node* dead = nullptr;
+      std::array<std::shared_ptr<Payload>, kPayloads> payloads;
+      size_t count = 0;
       {
         const std::scoped_lock lock(table.mutex);
-        for (int i = 0; i < kBatch && doomed; ++i) {
+        for (int i = 0; i < kBatch && count < kPayloads && doomed; ++i) {
           Node* node = std::exchange(doomed, doomed->link_);
           table.erase(node);
           table.leave_pending(*node);
@@ -349,23 +352,10 @@ struct NodeTable {
             drop(kept->definition.inputs_, doomed);
             kept->definition.inputs_.clear();
           }
-          if (node->payload_)
-            node->link_ = std::exchange(dead, node);
-          else
-            table.free(node);
+          if (node->payload_) payloads[count++] = std::move(node->payload_);
+          table.free(node);
         }
       }
-      if (dead) table.free_stored(dead);
-    }
-  }
-
-  // Nodes of a list that have payloads; call without the lock.
-  void free_stored(Node* dead) {
-    for (Node* node = dead; node; node = node->link_) node->payload_ = nullptr;
-    const std::scoped_lock lock(mutex);
-    while (dead) {
-      Node* node = std::exchange(dead, dead->link_);
-      free(node);
     }
   }
 

@@ -127,7 +127,7 @@ class Evaluator {
     std::shared_ptr<Plan> plan = plans_.find(key.words, hash);
     if (plan && plan->join_refusal()) options.repeats = -1;
     if (!plan || plan->join_refusal()) return plans_.insert(build(key, options), hash);
-    count(Count::PlanHits);
+    count_under_lock(Count::PlanHits);
     return plan;
   }
 
@@ -229,7 +229,7 @@ class Evaluator {
       if (!plan) plan = seldom_run(key);
       if (!plan) return plans_.insert(build(key, options_), hash);
     }
-    count(Count::PlanHits);
+    count_under_lock(Count::PlanHits);
     ++plan->runs;
     if (plan->join_refusal()) return build_single(*plan, key);
     const bool often = plan->runs == options_.often && plan->better_often, repeats = plan->runs == options_.repeats && plan->may_join;
@@ -304,7 +304,7 @@ class Evaluator {
 
   // `note`: what explain says of the plan.
   std::shared_ptr<Plan> build(const GraphKey& key, const Options& options, std::string note = {}) {
-    count(Count::PlansBuilt);
+    count_under_lock(Count::PlansBuilt);
     const int number = next_plan_++;
     if (options.dump != 0) dump_new_plan(number, key, options);
     std::shared_ptr<Plan> plan = build_plan(number, key, options);

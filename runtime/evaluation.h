@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/mutex.h"
 #include "runtime/options.h"
 
 namespace tenon::runtime {
@@ -53,8 +54,8 @@ class EvaluationMutex {
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable ended_;
+  ir::Mutex mutex_;
+  std::condition_variable_any ended_;
   int running_ = 0, waiting_ = 0;
   std::atomic<int> forks_{0};  // waiting, or going on
 };

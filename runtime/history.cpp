@@ -7,21 +7,22 @@
 #include <mutex>
 #include <utility>
 
-#include "ir/fork.h"
 #include "ir/text.h"
+#include "runtime/evaluation.h"
 
 namespace tenon::runtime {
 namespace {
 
 struct PastLaunch {
   KernelFacts facts;
-  double run_us, compile_ms;
+  Ticks run_time;
+  double compile_ms;
   CacheState cache;
   int64_t copied;
 };
 
+// The evaluation lock guards it.
 struct Ring {
-  std::mutex mutex;
   std::vector<PastLaunch> launches;  // a ring once it is full
   size_t next = 0;               // where the next one goes, once full
 };
@@ -30,8 +31,6 @@ Ring& ring() {
   static auto* r = new Ring;
   return *r;
 }
-[[maybe_unused]] const bool history_held_over_fork = ir::hold_over_fork(
-    ir::ForkOrder::History, ir::fork_lock<[]() -> std::mutex& { return ring().mutex; }>());
 
 std::atomic<int64_t> counts[7];
 
@@ -40,17 +39,16 @@ int64_t value(Count what) { return counts[static_cast<size_t>(what)].load(std::m
 }  // namespace
 
 void record_launches(std::span<const LaunchRecord> launches) {
-  count(Count::Launches, static_cast<int64_t>(launches.size()));
+  count_under_lock(Count::Launches, static_cast<int64_t>(launches.size()));
   Ring& r = ring();
-  std::lock_guard lock(r.mutex);
   for (const LaunchRecord& l : launches) {
     if (r.launches.size() < kHistoryLimit) {
-      r.launches.push_back({*l.facts, l.run_us, l.compile_ms, l.cache, l.copied});
+      r.launches.push_back({*l.facts, l.run_time, l.compile_ms, l.cache, l.copied});
       continue;
     }
     PastLaunch& oldest = r.launches[r.next];
     if (oldest.facts != *l.facts) oldest.facts = *l.facts;
-    oldest.run_us = l.run_us;
+    oldest.run_time = l.run_time;
     oldest.compile_ms = l.compile_ms;
     oldest.cache = l.cache;
     oldest.copied = l.copied;
@@ -59,14 +57,15 @@ void record_launches(std::span<const LaunchRecord> launches) {
 }
 
 const std::vector<KernelRecord> kernel_history() {
+  const std::lock_guard lock(evaluation_mutex());
   Ring& r = ring();
-  std::lock_guard lock(r.mutex);
   std::vector<KernelRecord> records;
   records.reserve(r.launches.size());
+  const double us_per_tick = microseconds_per_tick();
   for (size_t i = 0; i < r.launches.size(); ++i) {
     const PastLaunch& launch = r.launches[(r.next + i) % r.launches.size()];
     KernelRecord record = *launch.facts;
-    record.run_us = launch.run_us;
+    record.run_us = static_cast<double>(launch.run_time) * us_per_tick;
     record.compile_ms = launch.compile_ms;
     record.cache = launch.cache;
     record.bytes += launch.copied;
@@ -114,14 +113,17 @@ std::string profile_summary() {
 }
 
 void clear_kernel_history() {
+  const std::lock_guard lock(evaluation_mutex());
   Ring& r = ring();
-  std::lock_guard lock(r.mutex);
   r.launches.clear();
   r.next = 0;
 }
 
 void count(Count what, int64_t by) {
   counts[static_cast<size_t>(what)].fetch_add(by, std::memory_order_relaxed);
+}
+void count_under_lock(Count what, int64_t by) {
+  counts[static_cast<size_t>(what)].store(value(what) + by, std::memory_order_relaxed);
 }
 
 Counters counters() {
@@ -137,6 +139,7 @@ Counters counters() {
 }
 
 void reset_counters() {
+  const std::lock_guard lock(evaluation_mutex());
   for (std::atomic<int64_t>& c : counts) c.store(0, std::memory_order_relaxed);
 }
 

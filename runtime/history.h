@@ -6,6 +6,7 @@
 #include <span>
 
 #include "runtime/evaluate.h"
+#include "runtime/ticks.h"
 
 namespace tenon::runtime {
 
@@ -15,13 +16,15 @@ using KernelFacts = std::shared_ptr<const KernelRecord>;
 
 struct LaunchRecord {
   const KernelFacts* facts;
-  double run_us, compile_ms;
+  Ticks run_time;
+  double compile_ms;
   CacheState cache;
   int64_t copied;  // bytes moved for this launch beside those of the facts
 };
-void record_launches(std::span<const LaunchRecord> launches);  // of one run, in order
+void record_launches(std::span<const LaunchRecord> launches);  // of one run, in order; with the evaluation lock held
 
 enum class Count : uint8_t { PlansBuilt, PlanHits, Compiled, MemoryHits, DiskHits, Launches, Promoted };
 void count(Count what, int64_t by = 1);
+void count_under_lock(Count what, int64_t by = 1);  // the evaluation lock, without which nobody changes this count: no locked instruction
 
 }  // namespace tenon::runtime

@@ -66,23 +66,25 @@ struct Profiler::State {
     const char* category;
     std::string name;
     int thread;
-    double begin_us, length_us;
+    Ticks begin, length;
     KernelFacts facts;
     int64_t copied;
   };
   mutable std::mutex mutex;
-  Clock::time_point origin = Clock::now();
+  Ticks origin = ticks();
+  double us_per_tick = 0;  // measured when the recording stops
   std::vector<Span> spans;
   std::string file;
 
-  static Json event(const Span& s) {
+  static Json event(const Span& s, Ticks origin, double us_per_tick) {
+    const double begin_us = static_cast<double>(s.begin - origin) * us_per_tick, length_us = static_cast<double>(s.length) * us_per_tick;
     Json event{{"ph", "X"}, {"cat", s.category}, {"name", s.name}, {"pid", getpid()}, {"tid", s.thread},
-               {"ts", s.begin_us}, {"dur", s.length_us}};
+               {"ts", begin_us}, {"dur", length_us}};
     if (!s.facts) return event;
     const KernelRecord& facts = *s.facts;
     const int64_t bytes = facts.bytes + s.copied;
     event["args"] = {{"plan", facts.plan}, {"shapes", facts.shapes}, {"bytes", bytes},
-                     {"GB/s", s.length_us > 0 ? static_cast<double>(bytes) / s.length_us * 1e-3 : 0.0},
+                     {"GB/s", length_us > 0 ? static_cast<double>(bytes) / length_us * 1e-3 : 0.0},
                      {"flops", facts.flops}, {"operations", facts.ops}, {"schedule", facts.schedule}};
     return event;
   }
@@ -116,7 +118,7 @@ bool Profiler::start(const std::string& file) {
   if (!file.empty() && !writable(file)) return false;
   std::lock_guard lock(state_->mutex);
   state_->spans.clear();
-  state_->origin = Clock::now();
+  state_->origin = ticks();
   state_->file = file;
   enabled_ = true;
   return true;
@@ -127,18 +129,16 @@ bool Profiler::stop() {
   std::string file;
   {
     std::lock_guard lock(state_->mutex);
+    state_->us_per_tick = microseconds_per_tick();
     std::swap(file, state_->file);
   }
   return file.empty() || write(file);
 }
 
-void Profiler::add(const char* category, std::string name, Clock::time_point begin, Clock::time_point end,
-                   KernelFacts facts, int64_t copied) {
-  using Micros = std::chrono::duration<double, std::micro>;
+void Profiler::add(const char* category, std::string name, Ticks begin, Ticks end, KernelFacts facts, int64_t copied) {
   std::lock_guard lock(state_->mutex);
   if (state_->spans.size() >= kSpanLimit || begin < state_->origin) return;
-  state_->spans.push_back({category, std::move(name), thread_number(), Micros(begin - state_->origin).count(),
-                           Micros(end - begin).count(), std::move(facts), copied});
+  state_->spans.push_back({category, std::move(name), thread_number(), begin, end - begin, std::move(facts), copied});
 }
 
 std::string Profiler::json() const {
@@ -156,7 +156,8 @@ std::string Profiler::json() const {
       add({{"ph", "M"}, {"name", "thread_name"}, {"pid", getpid()}, {"tid", number}, {"args", {{"name", name}}}});
     }
   }
-  for (const State::Span& span : state_->spans) add(State::event(span));
+  const double us_per_tick = enabled() ? microseconds_per_tick() : state_->us_per_tick;
+  for (const State::Span& span : state_->spans) add(State::event(span, state_->origin, us_per_tick));
   return text + "\n]}\n";
 }
 

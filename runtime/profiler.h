@@ -4,18 +4,17 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
 
 #include "runtime/history.h"
+#include "runtime/ticks.h"
 
 namespace tenon::runtime {
 
 class Profiler {
  public:
-  using Clock = std::chrono::steady_clock;
   static Profiler& global();
   static std::mutex& mutex();  // of the global one
 
@@ -26,8 +25,7 @@ class Profiler {
   bool stop();  // false if the file cannot be written (any more)
   // `category`: "evaluate", "plan", "compile", "launch", "worker", "scope", ... With the facts of a launch, the span says
   // shapes, bytes (and how many were copied beside them), GB/s, plan.
-  void add(const char* category, std::string name, Clock::time_point begin, Clock::time_point end,
-           KernelFacts facts = nullptr, int64_t copied = 0);
+  void add(const char* category, std::string name, Ticks begin, Ticks end, KernelFacts facts = nullptr, int64_t copied = 0);
   std::string json() const;                   // {"traceEvents": [...]}, times in us since start()
   bool write(const std::string& file) const;  // false if the file cannot be written
 
@@ -45,12 +43,10 @@ void name_this_thread(std::string name);
 class ProfileSpan {
  public:
   ProfileSpan(const char* category, const char* name) : category_(category), name_(name) {
-    if (Profiler::global().enabled()) begin_ = Profiler::Clock::now();
+    if (Profiler::global().enabled()) begin_ = ticks();
   }
   ~ProfileSpan() {
-    if (begin_ != Profiler::Clock::time_point{} && Profiler::global().enabled()) {
-      Profiler::global().add(category_, name_, begin_, Profiler::Clock::now());
-    }
+    if (begin_ != 0 && Profiler::global().enabled()) Profiler::global().add(category_, name_, begin_, ticks());
   }
   ProfileSpan(const ProfileSpan&) = delete;
   ProfileSpan& operator=(const ProfileSpan&) = delete;
@@ -58,7 +54,7 @@ class ProfileSpan {
  private:
   const char* category_;
   const char* name_;
-  Profiler::Clock::time_point begin_{};
+  Ticks begin_ = 0;
 };
 
 }  // namespace tenon::runtime

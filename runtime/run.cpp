@@ -2,7 +2,6 @@
 #include "runtime/run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "ir/definitions.h"
@@ -81,6 +80,7 @@ void Run::start(std::shared_ptr<Plan> plan, std::span<const ir::NodeRef> replace
 
 void Run::compute(const Options& options) {
   let_go_.clear();
+  launches_.clear();
   first_ = plan_->find_code(options);
   number_ = 0;
   launched_ = 0;
@@ -105,7 +105,6 @@ void Run::compute(const Options& options) {
 
 void Run::hand_in() {
   for (const auto& input : inputs_) LateWork::global().check(*input);
-  launches_.clear();
   launches_.reserve(plan_->steps.size());
   try {
     if (plan_->device) plan_->device->begin_plan(plan_->recording, plan_->is_again, plan_->order);
@@ -115,7 +114,7 @@ void Run::hand_in() {
     allocate_packed();
     allocate_layers();
     uint64_t* scalars = scalars_.data();
-    Profiler::Clock::time_point time = Profiler::Clock::now();
+    Ticks time = ticks();
     for (const Step& step : plan_->steps) {
       if (plan_->device) plan_->device->begin_step(launched_);
       time = launch(step, scalars, time);
@@ -125,10 +124,8 @@ void Run::hand_in() {
     if (plan_->device) plan_->device->end_plan();
   } catch (...) {
     if (plan_->device) dropped_ = plan_->device->drop_plan();
-    record_launches(launches_);
     throw;
   }
-  record_launches(launches_);
 }
 
 // Whether the steps so far, or the copies of bases for the next one, have written to an output.
@@ -162,6 +159,7 @@ void Run::drop_overwritten_copies() {
 }
 
 void Run::finish() {
+  record_launches(launches_);
   drop_overwritten_copies();
   for (size_t k = 0; k < nodes_.size(); ++k) {
     if (plan_->outputs[k].alias < 0) buffers_[k]->plan = plan_->number;
@@ -193,6 +191,7 @@ void Run::read_last_work() {
 }
 
 void Run::undo() {
+  record_launches(launches_);
   drop_overwritten_copies();
   for (size_t k = 0; k < nodes_.size(); ++k) nodes_[k]->give_back(std::move(definitions_[k]));
   computing_ = false;
@@ -349,7 +348,7 @@ int64_t Run::lay_out(const Step& step, uint64_t* scalars) {
   return copied;
 }
 
-Profiler::Clock::time_point Run::launch(const Step& step, uint64_t* scalars, Profiler::Clock::time_point begin) {
+Ticks Run::launch(const Step& step, uint64_t* scalars, Ticks begin) {
   const int64_t copied = lay_out(step, scalars);
   try {
     if (const auto* layer = std::get_if<RecurrentLayerStep>(&step.work)) return run_layer(*layer, begin);
@@ -357,9 +356,8 @@ Profiler::Clock::time_point Run::launch(const Step& step, uint64_t* scalars, Pro
   } catch (...) {
     name_failure(step);
   }
-  auto end = Profiler::Clock::now();
-  double us = std::chrono::duration<double, std::micro>(end - begin).count();
-  launches_.push_back({&step.facts, us, first_ ? step.compile_ms : 0, first_ ? step.cache : CacheState::Memory, copied});
+  const Ticks end = ticks();
+  launches_.push_back({&step.facts, end - begin, first_ ? step.compile_ms : 0, first_ ? step.cache : CacheState::Memory, copied});
   if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, copied);
   return end;
 }
@@ -382,12 +380,12 @@ void Run::allocate_layers() {
 }
 
 // Its launches are recorded as those of other steps.
-Profiler::Clock::time_point Run::run_layer(const RecurrentLayerStep& layer, Profiler::Clock::time_point begin) {
+Ticks Run::run_layer(const RecurrentLayerStep& layer, Ticks begin) {
   const size_t before = launches_.size();
   run_rows(*layer.work, ir::recurrent_rows(*layer.node), layers_[next_layer_++], arguments_, [&](const Step& step) {
-    const auto end = Profiler::Clock::now();
+    const Ticks end = ticks();
     const bool compiled = first_ && launches_.size() - before < layer.work->plan->steps.size();  // in the first row
-    launches_.push_back({&step.facts, std::chrono::duration<double, std::micro>(end - begin).count(), compiled ? step.compile_ms : 0,
+    launches_.push_back({&step.facts, end - begin, compiled ? step.compile_ms : 0,
                          compiled ? step.cache : CacheState::Memory, 0});
     if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, 0);
     begin = end;

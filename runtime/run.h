@@ -62,11 +62,11 @@ class Run {
   void* argument(int32_t place, uint64_t* scalars);
   int64_t lay_out(const Step& step, uint64_t* scalars);  // the arguments; returns the bytes that it moved
   // Returns when it ended, which is when the next one begins.
-  Profiler::Clock::time_point launch(const Step& step, uint64_t* scalars, Profiler::Clock::time_point begin);
+  Ticks launch(const Step& step, uint64_t* scalars, Ticks begin);
   void start_step(const Step& step, uint64_t* scalars);
   void allocate_packed();
   void allocate_layers();
-  Profiler::Clock::time_point run_layer(const RecurrentLayerStep& layer, Profiler::Clock::time_point begin);
+  Ticks run_layer(const RecurrentLayerStep& layer, Ticks begin);
   void start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars);
 
   std::atomic<bool> taken_{false};

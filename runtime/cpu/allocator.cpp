@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <new>
 #include <string>
 
@@ -46,7 +47,7 @@ Allocator& Allocator::global() {
   static auto* a = new Allocator(system_source(), options().memory_limit_mb << 20, default_cache_limit());
   return *a;
 }
-std::mutex& Allocator::global_mutex() { return global().mutex_; }
+ir::Mutex& Allocator::global_mutex() { return global().mutex_; }
 [[maybe_unused]] const bool memory_held_over_fork =
     ir::hold_over_fork(ir::ForkOrder::Memory, ir::fork_lock<Allocator::global_mutex>());
 

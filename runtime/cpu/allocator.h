@@ -11,9 +11,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 
+#include "ir/mutex.h"
 #include "runtime/buffer.h"
 
 namespace tenon::runtime {
@@ -34,7 +34,7 @@ class Allocator {
   Allocator& operator=(const Allocator&) = delete;
 
   static Allocator& global();  // of the process; its limit follows the options
-  static std::mutex& global_mutex();
+  static ir::Mutex& global_mutex();
 
   void* allocate(size_t bytes);                      // bytes > 0; 64-byte aligned; throws OutOfMemory
   void release(void* block, size_t bytes) noexcept;  // bytes as given to allocate
@@ -64,7 +64,7 @@ class Allocator {
       int64_t keep) noexcept;  // frees the least recently freed blocks until at most `keep` bytes are cached
   [[noreturn]] void fail(size_t bytes) const;
 
-  mutable std::mutex mutex_;
+  mutable ir::Mutex mutex_;
   Source source_;
   int64_t limit_, cache_limit_;
   MemoryStats stats_;

@@ -216,10 +216,10 @@ class CpuDevice final : public Device {
     const int64_t grain = std::max(worth, phase.count / (kChunksPerThread * pool.threads()));
     const bool profiled = Profiler::global().enabled();
     pool.parallel_for(phase.count, grain, [&](int64_t begin, int64_t end, int worker) {
-      const auto started = profiled ? Profiler::Clock::now() : Profiler::Clock::time_point{};
+      const Ticks started = profiled ? ticks() : 0;
       run(begin, end, local_scratch(local_bytes));
       if (profiled && worker > 0)  // the caller's chunks are inside its launch
-        Profiler::global().add("worker", launch.name, started, Profiler::Clock::now());
+        Profiler::global().add("worker", launch.name, started, ticks());
     });
   }
 

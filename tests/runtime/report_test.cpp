@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -15,10 +17,12 @@
 #include "ir/kernel.h"
 #include "ir/looptree.h"
 #include "runtime/code_version.h"
+#include "runtime/evaluation.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/history.h"
 #include "runtime/profiler.h"
 #include "runtime/temp_directory.h"
+#include "runtime/ticks.h"
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -133,16 +137,29 @@ TEST_CASE("history: the last launches, oldest first") {
   record.name = "k";
   const KernelFacts facts = std::make_shared<const KernelRecord>(record);
   for (size_t i = 0; i < kHistoryLimit + 10; i += 2) {
-    const auto us = static_cast<double>(i);
-    record_launches(std::array{LaunchRecord{&facts, us, 0, CacheState::Memory, 0}, LaunchRecord{&facts, us + 1, 0, CacheState::Memory, 0}});
+    const auto copied = static_cast<int64_t>(i);
+    const std::lock_guard lock(evaluation_mutex());
+    record_launches(std::array{LaunchRecord{&facts, 0, 0, CacheState::Memory, copied}, LaunchRecord{&facts, 0, 0, CacheState::Memory, copied + 1}});
   }
   std::vector<KernelRecord> records = kernel_history();
   REQUIRE(records.size() == kHistoryLimit);
-  CHECK(records.front().run_us == 10);
-  CHECK(records.back().run_us == static_cast<double>(kHistoryLimit + 9));
+  CHECK(records.front().bytes == 10);
+  CHECK(records.back().bytes == static_cast<int64_t>(kHistoryLimit + 9));
   CHECK(records.back().name == "k");
   clear_kernel_history();
   CHECK(kernel_history().empty());
+}
+
+TEST_CASE("ticks: as long as the steady clock says") {
+  using Clock = std::chrono::steady_clock;
+  using Micros = std::chrono::duration<double, std::micro>;
+  const Clock::time_point before = Clock::now();
+  const Ticks begin = ticks();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const Ticks length = ticks() - begin;
+  const double us = static_cast<double>(length) * microseconds_per_tick();
+  CHECK(us >= 20e3 * 0.99);
+  CHECK(us <= Micros(Clock::now() - before).count() * 1.01);
 }
 
 TEST_CASE("profile: valid JSON with the spans of an evaluation, from every thread") {

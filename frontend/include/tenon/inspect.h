@@ -69,7 +69,7 @@ class Scope {
 
  private:
   std::string name_;
-  int64_t begin_ns_;  // of the steady clock; 0 while nothing is recorded
+  int64_t begin_;  // in ticks of the trace; 0 while nothing is recorded
 };
 
 struct Counters {

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <utility>
 
 #include "frontend/src/tensor/impl.h"
@@ -100,19 +99,11 @@ void profile_stop() {
   check(written, file, ": cannot write the profile: ", error_text(errno));
 }
 
-namespace {
-using Clock = runtime::Profiler::Clock;
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
-}
-}  // namespace
-
 Scope::Scope(std::string name)
-    : name_(std::move(name)), begin_ns_(runtime::Profiler::global().enabled() ? now_ns() : 0) {}
+    : name_(std::move(name)), begin_(runtime::Profiler::global().enabled() ? runtime::ticks() : 0) {}
 Scope::~Scope() {
-  if (begin_ns_ == 0 || !runtime::Profiler::global().enabled()) return;
-  const Clock::time_point begin{std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(begin_ns_))};
-  runtime::Profiler::global().add("scope", std::move(name_), begin, Clock::now());
+  if (begin_ == 0 || !runtime::Profiler::global().enabled()) return;
+  runtime::Profiler::global().add("scope", std::move(name_), begin_, runtime::ticks());
 }
 
 std::ostream& operator<<(std::ostream& out, const Counters& n) {
