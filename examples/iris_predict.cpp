@@ -8,6 +8,7 @@
 #include <iostream>
 #include <string>
 
+#include "data.h"
 #include "device.h"
 
 #ifndef TENON_EXAMPLE_DATA
@@ -20,8 +21,8 @@ namespace {
 struct Linear {
   tenon::Tensor weight, bias;
   Linear(const std::string& folder, const std::string& name, tenon::Device device)
-      : weight(tenon::io::load_npy(folder + "/final." + name + ".weight.npy").to(device)),
-        bias(tenon::io::load_npy(folder + "/final." + name + ".bias.npy").to(device)) {}
+      : weight(tenon::io::load_npy(examples::data_file(folder, "final." + name + ".weight.npy")).to(device)),
+        bias(tenon::io::load_npy(examples::data_file(folder, "final." + name + ".bias.npy")).to(device)) {}
   tenon::Tensor operator()(const tenon::Tensor& x) const { return tenon::matmul(x, weight.t()) + bias; }
 };
 
@@ -43,12 +44,13 @@ void print_kernels() {
 }
 
 void run(const std::string& folder, tenon::Device device) {
+  const std::string flowers = examples::data_file(folder, "iris.csv");
   std::cout << "iris_predict: a trained network tells the species of 150 iris flowers; then the kernels that "
                "the library made of it\n";
-  tenon::io::Csv csv = tenon::io::read_csv(folder + "/iris.csv");
+  tenon::io::Csv csv = tenon::io::read_csv(flowers);
   tenon::Tensor measurements = csv.matrix().slice(1, 0, 4).to(tenon::kFloat32);  // [150, 4], cm
   tenon::Tensor species = csv["target"].to(tenon::kInt64);                       // [150], 0 to 2
-  tenon::Tensor test_rows = tenon::io::load_npy(folder + "/test_indices.npy");   // [30]
+  tenon::Tensor test_rows = tenon::io::load_npy(examples::data_file(folder, "test_indices.npy"));   // [30]
   std::cout << "read " << csv.rows() << " flowers; the first: " << measurements[0] << "\n";
 
   Linear fc1(folder, "fc1", device), fc2(folder, "fc2", device), out(folder, "out", device);

@@ -14,6 +14,7 @@
 #include <iostream>
 #include <string>
 
+#include "data.h"
 #include "device.h"
 
 #ifndef TENON_EXAMPLE_DATA
@@ -91,6 +92,7 @@ double seconds() {
 }
 
 void run(const Arguments& arguments) {
+  const std::string flowers = examples::data_file(arguments.folder, "iris.csv");
   std::printf(
       "iris_train: a network of three layers learns the species of 120 iris flowers from four measurements, "
       "%lld epochs of "
@@ -98,7 +100,7 @@ void run(const Arguments& arguments) {
       static_cast<long long>(kEpochs), arguments.device.str().c_str());
   std::fflush(stdout);
   const double start = seconds();
-  const io::Csv csv = io::read_csv(arguments.folder + "/iris.csv");
+  const io::Csv csv = io::read_csv(flowers);
   const Tensor x = csv.drop({"target"}).matrix().to(kFloat32);  // [150, 4], cm
   const Tensor y = csv["target"].to(kInt64);                    // [150], 0 to 2
   const auto [x_train, x_test, y_train, y_test] = data::train_test_split(x, y, data::TrainTestSplitOptions(0.2).random_state(33));

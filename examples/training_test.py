@@ -82,6 +82,10 @@ def test_iris(folder, *options):
     check(output.startswith("iris_train: "), "the first line says what it will do")
     check_curve(output.splitlines()[-1], "loss.svg")
     check("no such option" in run("iris_train", "--adam=other", status=1), "an unknown option is an error")
+    for program in ("iris_train", "iris_predict"):
+        text = run(program, folder + "/none", status=1)
+        check(len(text.splitlines()) == 1 and text.startswith(f"{program}: no {folder}/none/iris.csv: name the folder that holds iris.csv"),
+              f"one line says how to name the data: {text}")
 
 
 def test_training(program, folder, options):

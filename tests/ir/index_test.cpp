@@ -136,6 +136,41 @@ TEST_CASE("index: a permuted tensor reshaped and back") {
   CHECK(shapes(source) == "a, c, 64*b + d");
 }
 
+TEST_CASE("index: a reshape dim by dim is that through the flat position") {
+  std::mt19937 random(20261129);
+  const auto draw = [&](size_t n) { return static_cast<int64_t>(random() % n); };
+  // A shape of so many elements: the factors, some of them together, and dims of size 1.
+  const auto shape_of = [&](std::vector<int64_t> factors) {
+    std::ranges::shuffle(factors, random);
+    std::vector<int64_t> shape;
+    for (int64_t f : factors) {
+      if (draw(4) == 0) shape.push_back(1);
+      if (!shape.empty() && draw(2) == 0) shape.back() *= f;
+      else shape.push_back(f);
+    }
+    if (draw(4) == 0) shape.push_back(1);
+    return shape;
+  };
+  constexpr int64_t kFactors[] = {2, 2, 3, 4, 5, 6};
+  int wrong = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<int64_t> factors;
+    for (int64_t i = 0, n = draw(5); i < n; ++i) factors.push_back(kFactors[draw(std::size(kFactors))]);
+    const std::vector<int64_t> start = shape_of(factors), middle = shape_of(factors), end = shape_of(factors);
+    const std::vector<Index> axes = axes_of(start);
+    const auto at_once = tenon::ir::reshape(reshape(axes, start, middle), middle, end);
+    const std::vector<Index> flat = reshape(axes, start, end);
+    REQUIRE(at_once.size() == end.size());
+    std::vector<int64_t> point(start.size(), 0);
+    for (bool more = true; more;) {
+      for (size_t d = 0; d < end.size(); ++d) wrong += at_once[d].evaluate(point) != flat[d].evaluate(point);
+      more = false;
+      for (size_t d = point.size(); d-- > 0 && !more;) more = ++point[d] < start[d] || (point[d] = 0, false);
+    }
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("index: strides, bounds and divisors") {
   Index e = parse("12*a9 + 4*b5 + 8");
   CHECK(e.divisor() == 4);
