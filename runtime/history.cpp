@@ -2,6 +2,7 @@
 #include "runtime/history.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -15,22 +16,21 @@ namespace {
 
 struct PastLaunch {
   KernelFacts facts;
-  Ticks run_time;
-  double compile_ms;
-  CacheState cache;
-  int64_t copied;
+  Ticks run_time = 0;
+  double compile_ms = 0;
+  CacheState cache{};
+  int64_t copied = 0;
 };
 
-// The evaluation lock guards it.
+// The last launches, where number n of them lies at n % kHistoryLimit. The evaluation lock guards it; recording allocates nothing.
 struct Ring {
-  std::vector<PastLaunch> launches;  // a ring once it is full
-  size_t next = 0;               // where the next one goes, once full
-};
+  std::array<PastLaunch, kHistoryLimit> launches;
+  size_t count = 0;  // since it was cleared
 
-Ring& ring() {
-  static auto* r = new Ring;
-  return *r;
-}
+  PastLaunch& operator[](size_t number) { return launches[number % kHistoryLimit]; }
+  size_t first() const { return count > kHistoryLimit ? count - kHistoryLimit : 0; }
+};
+constinit Ring ring;
 
 std::atomic<int64_t> counts[7];
 
@@ -40,30 +40,23 @@ int64_t value(Count what) { return counts[static_cast<size_t>(what)].load(std::m
 
 void record_launches(std::span<const LaunchRecord> launches) {
   count_under_lock(Count::Launches, static_cast<int64_t>(launches.size()));
-  Ring& r = ring();
   for (const LaunchRecord& l : launches) {
-    if (r.launches.size() < kHistoryLimit) {
-      r.launches.push_back({*l.facts, l.run_time, l.compile_ms, l.cache, l.copied});
-      continue;
-    }
-    PastLaunch& oldest = r.launches[r.next];
-    if (oldest.facts != *l.facts) oldest.facts = *l.facts;
-    oldest.run_time = l.run_time;
-    oldest.compile_ms = l.compile_ms;
-    oldest.cache = l.cache;
-    oldest.copied = l.copied;
-    r.next = (r.next + 1) % kHistoryLimit;
+    PastLaunch& past = ring[ring.count++];
+    if (past.facts != *l.facts) past.facts = *l.facts;
+    past.run_time = l.run_time;
+    past.compile_ms = l.compile_ms;
+    past.cache = l.cache;
+    past.copied = l.copied;
   }
 }
 
 const std::vector<KernelRecord> kernel_history() {
   const std::lock_guard lock(evaluation_mutex());
-  Ring& r = ring();
   std::vector<KernelRecord> records;
-  records.reserve(r.launches.size());
+  records.reserve(ring.count - ring.first());
   const double us_per_tick = microseconds_per_tick();
-  for (size_t i = 0; i < r.launches.size(); ++i) {
-    const PastLaunch& launch = r.launches[(r.next + i) % r.launches.size()];
+  for (size_t n = ring.first(); n < ring.count; ++n) {
+    const PastLaunch& launch = ring[n];
     KernelRecord record = *launch.facts;
     record.run_us = static_cast<double>(launch.run_time) * us_per_tick;
     record.compile_ms = launch.compile_ms;
@@ -114,9 +107,8 @@ std::string profile_summary() {
 
 void clear_kernel_history() {
   const std::lock_guard lock(evaluation_mutex());
-  Ring& r = ring();
-  r.launches.clear();
-  r.next = 0;
+  for (size_t n = ring.first(); n < ring.count; ++n) ring[n].facts.reset();
+  ring.count = 0;
 }
 
 void count(Count what, int64_t by) {

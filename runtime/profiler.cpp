@@ -72,7 +72,6 @@ struct Profiler::State {
   };
   mutable std::mutex mutex;
   Ticks origin = ticks();
-  double us_per_tick = 0;  // measured when the recording stops
   std::vector<Span> spans;
   std::string file;
 
@@ -129,7 +128,6 @@ bool Profiler::stop() {
   std::string file;
   {
     std::lock_guard lock(state_->mutex);
-    state_->us_per_tick = microseconds_per_tick();
     std::swap(file, state_->file);
   }
   return file.empty() || write(file);
@@ -156,7 +154,7 @@ std::string Profiler::json() const {
       add({{"ph", "M"}, {"name", "thread_name"}, {"pid", getpid()}, {"tid", number}, {"args", {{"name", name}}}});
     }
   }
-  const double us_per_tick = enabled() ? microseconds_per_tick() : state_->us_per_tick;
+  const double us_per_tick = microseconds_per_tick();
   for (const State::Span& span : state_->spans) add(State::event(span, state_->origin, us_per_tick));
   return text + "\n]}\n";
 }

@@ -1,6 +1,9 @@
 // Whether the processor's ticks come at one rate, and which.
 #include "runtime/ticks.h"
 
+#include <atomic>
+#include <limits>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -25,14 +28,42 @@ bool has_one_rate() {
 const bool counts_ticks = has_one_rate();
 
 namespace {
-const Clock::time_point start_time = Clock::now();
-const Ticks start_ticks = ticks();
+
+using Micros = std::chrono::duration<double, std::micro>;
+
+// Both clocks at one instant, as near to each other as a few tries bring them.
+struct Reading {
+  Ticks tick;
+  Clock::time_point time;
+};
+Reading read_both() {
+  Reading nearest{};
+  Ticks least = std::numeric_limits<Ticks>::max();
+  for (int i = 0; i < 5; ++i) {
+    const Ticks before = ticks();
+    const Clock::time_point time = Clock::now();
+    const Ticks apart = ticks() - before;
+    if (apart >= least) continue;
+    least = apart;
+    nearest = {before + apart / 2, time};
+  }
+  return nearest;
+}
+
+double measure() {
+  const Reading begin = read_both();
+  Reading end = begin;
+  while (end.time - begin.time < std::chrono::microseconds(500)) end = read_both();
+  return Micros(end.time - begin.time).count() / static_cast<double>(end.tick - begin.tick);
+}
+
 }  // namespace
 
 double microseconds_per_tick() {
-  using Micros = std::chrono::duration<double, std::micro>;
-  if (!counts_ticks) return Micros(Clock::duration(1)).count();
-  return Micros(Clock::now() - start_time).count() / static_cast<double>(ticks() - start_ticks);
+  static constinit std::atomic<double> known = 0;  // two threads may measure it
+  double result = known.load(std::memory_order_relaxed);
+  if (result == 0) known.store(result = counts_ticks ? measure() : Micros(Clock::duration(1)).count(), std::memory_order_relaxed);
+  return result;
 }
 
 }  // namespace tenon::runtime

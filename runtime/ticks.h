@@ -21,6 +21,6 @@ inline Ticks ticks() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
-double microseconds_per_tick();  // measured from the program's start to now
+double microseconds_per_tick();  // measured by the first call, in half a millisecond
 
 }  // namespace tenon::runtime
