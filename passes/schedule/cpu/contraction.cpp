@@ -11,7 +11,7 @@
 //
 // The code depends on the number of rows only by the tile that suits them, and not even by that if they are many: a tile that reaches
 // past the last row has that row several times, and stores it once. The columns left over at the end are one narrower tile, its last
-// vector masked, and so are columns that one tile holds, however many; code that runs often knows whether they fill it.
+// vector masked, and so are columns that one tile holds, however many; code for much work, or that runs often, knows whether they fill it.
 //
 // Where columns are few and b, read in place, changes along an axis y that a does not change along (rows of an image under a
 // convolution), the vectors of a tile lie at neighbouring y:
