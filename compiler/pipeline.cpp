@@ -98,7 +98,9 @@ Program compile_graph(const std::vector<NodeRef>& outputs, std::span<Node* const
   };
   if (settings.simplify) {
     step(kHide.name, [&](const ir::Graph& graph) { return constants.hide(graph); });
-    for (const passes::GraphPass& pass : passes::graph_passes()) step(pass.name, pass.run);
+    for (const passes::GraphPass& pass : passes::graph_passes()) {
+      step(pass.name, [&](const ir::Graph& graph) { return pass.run(graph, settings.fusion.targets); });
+    }
     step(kShow.name, [&](const ir::Graph& graph) { return constants.show(graph); });
   }
   step(kDropReshapes.name, drop_reshapes);

@@ -29,6 +29,12 @@ void check_gpu(const GpuTarget& t) {
 
 }  // namespace
 
+const Target& target_of(const Targets& targets, DeviceTag device) {
+  static const Target unknown;
+  const auto it = targets.find(device);
+  return it == targets.end() ? unknown : it->second;
+}
+
 std::string_view name(TargetKind kind) { return kind == TargetKind::Cpu ? "CPU" : "GPU"; }
 
 void check(const Target& target) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <variant>
 
 #include "ir/ops.h"
@@ -48,6 +49,10 @@ inline TargetKind kind(const Target& target) {
   return std::holds_alternative<CpuTarget>(target) ? TargetKind::Cpu : TargetKind::Cuda;
 }
 std::string_view name(TargetKind kind);  // "CPU", "GPU"
+
+// Of the devices; those that are not here are as a CpuTarget says by default.
+using Targets = std::map<DeviceTag, Target>;
+const Target& target_of(const Targets& targets, DeviceTag device);
 
 // Throws IrError, with what is wrong, if there can be no such machine.
 void check(const Target& target);

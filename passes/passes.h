@@ -20,15 +20,16 @@ ir::Graph fold_constants(const ir::Graph& graph);  // ops on constants, up to kF
 ir::Graph fold_views(const ir::Graph& graph);      // chains of movement ops become one or none
 ir::Graph lay_out_products(const ir::Graph& graph);  // products are stored as they are read
 ir::Graph lay_out_attention(const ir::Graph& graph);  // so are the results of attention
+ir::Graph lay_out_windows(const ir::Graph& graph, const ir::Targets& targets);  // and windows for tensor cores
 ir::Graph late_reshapes(const ir::Graph& graph);   // contractions take their readers in before they are reshaped
 ir::Graph common_subexpressions(const ir::Graph& graph);
 ir::Graph dead_code(const ir::Graph& graph);
 inline constexpr int64_t kFoldLimit = 4096;
 
 struct GraphPass {
-  std::string_view name;  // "simplify", "fold-views", "fold-constants", "lay-out-products", "lay-out-attention", "late-reshapes", "cse", "dce"
+  std::string_view name;  // "simplify", "fold-views", "fold-constants", "lay-out-products", "lay-out-attention", "lay-out-windows", "late-reshapes", "cse", "dce"
   std::string_view summary;
-  ir::Graph (*run)(const ir::Graph&);
+  ir::Graph (*run)(const ir::Graph&, const ir::Targets&);
 };
 std::span<const GraphPass> graph_passes();  // in the order in which they run
 

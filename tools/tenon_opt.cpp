@@ -114,10 +114,10 @@ void check_pass_names(const std::vector<std::string>& names) {
 }
 
 // Runs those of the named passes that are in `table`, in the order named; "all" stands for the table.
-template <typename Pass, typename Ir>
-void run_passes(std::span<const Pass> table, const std::vector<std::string>& names, Ir& program) {
+template <typename Pass, typename Ir, typename... Targets>
+void run_passes(std::span<const Pass> table, const std::vector<std::string>& names, Ir& program, const Targets&... targets) {
   const auto apply = [&](const Pass& pass) {
-    program = pass.run(program);
+    program = pass.run(program, targets...);
     ir::verify(program);
   };
   for (const std::string& name : names) {
@@ -141,17 +141,24 @@ ir::GpuTarget gpu_target(int compute) {
 }
 
 ir::Target target_of(const Request& request) {
-  if (request.lower == "cuda") return gpu_target(request.gpu);
+  if (request.lower == "cuda" || request.gpu != 0) return gpu_target(request.gpu);
   ir::CpuTarget cpu{request.vector_bits ? request.vector_bits : codegen::llvm_backend::host_vector_bits()};
   cpu.often = request.often;
   return cpu;
+}
+
+// Whatever device a node names, it is this one.
+ir::Targets targets_of(const ir::Graph& graph, const Request& request) {
+  ir::Targets targets;
+  for (const ir::NodeRef& node : graph.nodes) targets.try_emplace(node->device(), target_of(request));
+  return targets;
 }
 
 Kernels fuse(const ir::Graph& graph, const Request& request) {
   compiler::Settings settings;
   settings.simplify = false;  // --pass says which
   settings.fusion.enabled = !request.no_fusion;
-  settings.fusion.targets = {{0, target_of(request)}};
+  settings.fusion.targets = targets_of(graph, request);
   compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
   Kernels kernels;
   for (passes::FusedKernel& fused : program.fusion.kernels) {
@@ -189,7 +196,7 @@ Trees lower(const Kernels& kernels, const Request& request) {
 Program transform(Program program, const Request& request) {
   const bool lowers = !request.lower.empty();
   if (auto* graph = std::get_if<ir::Graph>(&program)) {
-    run_passes(passes::graph_passes(), request.passes, *graph);
+    run_passes(passes::graph_passes(), request.passes, *graph, targets_of(*graph, request));
     if (request.fuse || lowers) program = fuse(*graph, request);
   }
   if (auto* kernels = std::get_if<Kernels>(&program)) {

@@ -48,6 +48,15 @@ bool join_call(Groups& groups, Node* node) {
                     "': " + std::string(reason));
 }
 
+// Whether neighbours of a copy, at the map, are not neighbours of what it copies.
+bool copies_across(const Group& group, const Node& copy, Map map) {
+  const Node* source = copy.inputs()[0];
+  for (; is_view(source->op()); source = source->inputs()[0]) map = through_view(*source, map);
+  if (group.axes.empty()) return false;
+  const Index::Stride stride = ir::flatten(map, source->shape()).stride(static_cast<int>(group.axes.size()) - 1);
+  return !stride.ok || stride.value != 1;
+}
+
 void start_group(Groups& groups, Node* node) {
   const ir::Target& target = groups.options().target_of(node->device());
   if (join_call(groups, node)) return;
@@ -67,6 +76,7 @@ void start_group(Groups& groups, Node* node) {
   } else if (node->op() == Op::Dot && !is_empty_reduce(*node)) {
     fresh.contract(node->inputs()[0]->shape().back());
   }
+  fresh.turned = is_copy(*node) && copies_across(fresh, *node, map);
   add_to(fresh.form, *node);
   if (const Acceptance acceptance = accepts(fresh.form, target); !acceptance.accepted) refuse(*node, target, acceptance.reason);
   groups.place(g, node, std::move(map), true);
@@ -102,12 +112,6 @@ void visit(Groups& groups, Node* node) {
 
 }  // namespace
 }  // namespace fusion
-
-const ir::Target& FusionOptions::target_of(ir::DeviceTag device) const {
-  static const ir::Target unknown;
-  const auto it = targets.find(device);
-  return it == targets.end() ? unknown : it->second;
-}
 
 std::optional<ProductCosts> product_costs(const FusedKernel& fused, const ir::Target& target) {
   const auto dot = std::find_if(fused.fused.begin(), fused.fused.end(), [](const ir::Node* node) { return node->op() == ir::Op::Dot; });

@@ -9,7 +9,6 @@
 //   fusion.cpp    the walk                                     order.cpp, build.cpp   the kernels, in order
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,8 +35,8 @@ struct FusionLimits {
 struct FusionOptions {
   bool enabled = true;  // off: every non-view node is a kernel of its own
   FusionLimits limits;
-  std::map<ir::DeviceTag, ir::Target> targets;  // of the devices; those that are not here are as a CpuTarget says by default
-  const ir::Target& target_of(ir::DeviceTag device) const;
+  ir::Targets targets;
+  const ir::Target& target_of(ir::DeviceTag device) const { return ir::target_of(targets, device); }
 };
 
 struct FusedKernel {

@@ -146,6 +146,8 @@ bool Group::stays_in_lines(const std::function<Index(int, int64_t)>& f, const No
   return all;
 }
 
+bool is_copy(const Node& node) { return node.op() == Op::Cast && node.dtype() == node.inputs()[0]->dtype(); }
+
 void add_to(Form& form, const Node& node) {
   if (is_empty_reduce(node)) return;
   if (ir::is_reduce(node.op())) {
@@ -161,25 +163,14 @@ void add_to(Form& form, const Node& node) {
 
 namespace {
 
-// The dims before the last two count products, unless one operand is the same for all: then they are its partner's rows or
-// columns, as a kernel takes them.
-Form::Product product_of(const Node& dot, bool followed) {
-  const auto& inputs = dot.inputs();
-  Form::Product product{.dtype = dot.dtype()};
-  const size_t rank = dot.shape().size();
-  product.rows = dot.shape()[rank - 2];
-  product.columns = dot.shape()[rank - 1];
-  product.depth = inputs[0]->shape().back();
-  const auto repeats = [&](const Node& operand, size_t d) { return operand.op() == Op::Expand && operand.inputs()[0]->shape()[d] == 1; };
-  for (size_t d = 0; d + 2 < rank; ++d) {
-    (repeats(*inputs[0], d) ? product.columns : repeats(*inputs[1], d) ? product.rows : product.batch) *= dot.shape()[d];
-  }
+Form::Product call_of(const Node& dot, bool followed) {
+  Form::Product product = product_of(dot);
   const auto passes_through_memory = [&](const Node& value) {
     ++product.other_launches;
     product.other_bytes += 2 * value.numel() * ir::item_size(value.dtype());
   };
   if (followed) passes_through_memory(dot);
-  for (Node* operand : inputs) {
+  for (Node* operand : dot.inputs()) {
     if (is_view(routine_source(dot, operand)->op())) passes_through_memory(*operand);
   }
   return product;
@@ -190,7 +181,7 @@ Form::Product product_of(const Node& dot, bool followed) {
 Form form_of_call(const Node& node, bool followed) {
   Form form;
   form.call = node.op();
-  if (node.op() == Op::Dot) form.product = product_of(node, followed);
+  if (node.op() == Op::Dot) form.product = call_of(node, followed);
   if (ir::is_attention(node.op())) {
     const auto& inputs = node.inputs();
     form.attention = Form::Attention{inputs[0]->dtype(), inputs[0]->shape().back(), inputs[2]->shape().back(),

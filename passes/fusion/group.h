@@ -67,6 +67,7 @@ class Group {
   std::optional<Contraction> contraction;
   std::optional<Update> update;
   bool repeated = false;  // one of many that do the same: it has been merged with those of its team (siblings.cpp)
+  bool turned = false;   // its root is a copy across the lines of what it copies, in which order it stores nothing else
   bool routine = false;  // one node, or several results of the same operands, computed by a call; it has no axes
   Form form;             // what the schedules are asked about
   int cost = 0;
@@ -120,6 +121,9 @@ inline bool depends_on(const Map& map, int axis) {
   }
   return false;
 }
+
+// A cast to its own type, which a graph pass has put where a value should lie in another order (passes/graph/rebuild_graph.h).
+bool is_copy(const Node& node);
 
 // What the node brings to the form of its group.
 void add_to(Form& form, const Node& node);

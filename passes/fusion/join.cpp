@@ -28,6 +28,7 @@ class Join {
       return refuse("a kernel of its own takes in what it follows");
     if (stored && node_->op() == Op::Cat && into().reduction && node_->numel() < kFewCopied)
       return refuse("it is stored, and so small that a copy of its parts takes no longer");
+    if (into().turned && (stored || !ir::is_elementwise(node_->op()))) return refuse("its reader is a copy across its lines");
     const bool orders = (ir::is_reduce(node_->op()) || node_->op() == Op::Dot) && !is_empty_reduce(*node_);
     if (stored && !orders && !into().covers(*node_, map()) && !begins_rows()) return refuse("it is stored, and its reader does not need all of it");
     const bool joins = ir::is_reduce(node_->op())                                ? is_empty_reduce(*node_) || joins_reduction()
@@ -61,6 +62,7 @@ class Join {
     if (cat ? copies_parts(*node_, limits_) : library_takes())
       return refuse(cat ? "its parts are laid side by side in memory" : "a routine of the library computes it");
     if (state_.whole) return refuse("its reader wants all of it in memory");
+    if (is_copy(*node_)) return refuse("it is a copy, for readers that want it in its order");
     if (state_.piece) return refuse("a sum of many terms is computed in pieces, so that other numbers of terms are the same code");
     const SmallVector<int, 8> readers = groups_.readers(state_);
     const auto runs_later = [&](int g) { return readers.size() > 1 && groups_.depends(g, readers); };

@@ -29,6 +29,7 @@ class Pair {
   const char* reason_apart() const {
     if (x_.access != Access::Value || y_.access != Access::Value) return "one of its readers takes it only from memory";
     if (a_.contraction || b_.contraction) return "a contraction has an order of its own";
+    if (a_.turned || b_.turned) return "one of its readers is a copy across its lines";
     if (a_.update || b_.update) return "one of its readers writes into a buffer that exists";
     if (a_.scan.has_value() != b_.scan.has_value()) return "one of its readers walks its lines in order, the other does not";
     if (!to_) return "its readers run over different points";

@@ -122,7 +122,7 @@ ir::Graph copy_into_rows(const ir::Graph& graph) {
   const Readers readers = readers_of(graph);
   return rebuild(graph, [&](const Node& node, std::span<const NodeRef> operands) {
     if (!wants_rows(node, readers)) return remake_as_is(node, operands);
-    return ir::reshape(ir::make_node(Op::Cast, {&operands[0], 1}, {}, node.dtype(), ir::Folding::Off), node.shape());
+    return ir::reshape(copied(operands[0]), node.shape());
   });
 }
 

@@ -69,6 +69,8 @@ Readers readers_of(const ir::Graph& graph) {
   return readers;
 }
 
+NodeRef copied(const NodeRef& value) { return ir::make_node(ir::Op::Cast, {&value, 1}, {}, value->dtype(), ir::Folding::Off); }
+
 ir::Dims long_dims(const ir::Dims& shape) {
   ir::Dims result;
   for (size_t d = 0; d < shape.size(); ++d) {

@@ -25,6 +25,9 @@ ir::Graph rebuild(const ir::Graph& graph, const Remake& remake);
 using Readers = ir::NodeMap<std::vector<const ir::Node*>>;
 Readers readers_of(const ir::Graph& graph);
 
+// A copy, which lies as its dims stand. No kernel computes it on the way: whoever reads it reads memory.
+ir::NodeRef copied(const ir::NodeRef& value);
+
 ir::Dims long_dims(const ir::Dims& shape);  // those of more than one element
 bool same_but_for_ones(const ir::Dims& a, const ir::Dims& b);
 

@@ -84,6 +84,7 @@ class Nest {
   ValueId position(ValueId index) { return cast(index, DType::I64); }  // as a value of the kernel
   ValueId position_of(Value v) { return place(instr(v)); }  // of a load or store; of lane 0
   ValueId inside(Value v) { return uniform_condition(v); }  // what its guards say of all lanes; -1 if nothing
+  ValueId both(ValueId a, ValueId b);                        // conjunction of masks, -1 = true
 
  private:
   static constexpr int kSubs = 128, kNoSub = kSubs - 1;
@@ -176,7 +177,6 @@ class Nest {
   // The distance from lane to lane; not ok if it changes.
   Index::Stride lane_stride(const Instr& instr) const;
   void store(Value v);
-  ValueId both(ValueId a, ValueId b);  // conjunction of masks, -1 = true
 
   const ir::Kernel& kernel_;
   ir::TreeBuilder& builder_;

@@ -274,6 +274,25 @@ Form form_of(const ir::Kernel& kernel) {
   return form;
 }
 
+Form::Product product_of(const ir::Node& dot) {
+  const auto& inputs = dot.inputs();
+  Form::Product product{.dtype = dot.dtype()};
+  const size_t rank = dot.shape().size();
+  product.rows = dot.shape()[rank - 2];
+  product.columns = dot.shape()[rank - 1];
+  product.depth = inputs[0]->shape().back();
+  const auto repeats = [&](const ir::Node& operand, size_t d) { return operand.op() == Op::Expand && operand.inputs()[0]->shape()[d] == 1; };
+  for (size_t d = 0; d + 2 < rank; ++d) {
+    (repeats(*inputs[0], d) ? product.columns : repeats(*inputs[1], d) ? product.rows : product.batch) *= dot.shape()[d];
+  }
+  return product;
+}
+
+WindowOrder window_order(const Form::Product& product, int64_t copied_bytes, const Target& target) {
+  const auto* gpu = std::get_if<GpuTarget>(&target);
+  return gpu ? gpu::window_order(product, copied_bytes, *gpu) : WindowOrder::ByChannel;
+}
+
 std::optional<ProductCosts> product_costs(const Form::Product& product, const Target& target) {
   const auto* gpu = std::get_if<GpuTarget>(&target);
   if (!gpu || !ir::is_float(product.dtype)) return std::nullopt;

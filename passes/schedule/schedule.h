@@ -93,12 +93,21 @@ struct Form {
 // The form of a kernel that exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes).
 Form form_of(const ir::Kernel& kernel);
 
+// The extents of a product (Op::Dot). The dims before the last two count products, unless one operand is the same for all: then they are its
+// partner's rows or columns, as a kernel takes them.
+Form::Product product_of(const ir::Node& dot);
+
 // What a product costs by the device's model.
 struct ProductCosts {
   double generated_us, library_us;
 };
 // None if only one of the two can compute it.
 std::optional<ProductCosts> product_costs(const Form::Product& product, const ir::Target& target);
+
+// In which order a product of halves takes channels and taps of windows: tap by tap where tensor cores compute it, and from copies of the
+// operands, which read and write so many bytes, where these save more time than they take.
+enum class WindowOrder : uint8_t { ByChannel, ByTap, ByTapStored };
+WindowOrder window_order(const Form::Product& product, int64_t copied_bytes, const ir::Target& target);
 
 // Whether something takes a form: its name, or why nothing does.
 struct Acceptance {

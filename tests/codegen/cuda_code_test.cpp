@@ -39,7 +39,9 @@ constexpr Phase kPhases[] = {
     {"attention_grads", "queries", 16, 16, 184, 49152},
     {"cat", "parts", 16, 16, 20, 0},
     {"chain", "map", 16, 16, 28, 0},
+    {"conv_f16", "tiles", 16, 16, 104, 41984},
     {"conv_first", "windows", 4, 4, 80, 16384},
+    {"conv_weights_f16", "tiles", 16, 16, 104, 41984},
     {"cumsum", "totals0", 4, 4, 40, 8448},
     {"cumsum", "starts0", 4, 4, 40, 8448},
     {"cumsum", "lines", 4, 4, 40, 8448},
@@ -97,7 +99,7 @@ passes::Lowered lowered(const std::string& text) {
   compiler::Settings settings;
   settings.simplify = false;
   const ir::Target target = hopper();
-  settings.fusion.targets = {{0, target}, {64, target}};
+  settings.fusion.targets = {{0, target}, {1, target}, {64, target}};
   const ir::Graph graph = ir::parse_graph(text);
   const compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
   REQUIRE(program.fusion.kernels.size() == 1);

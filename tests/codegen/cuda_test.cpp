@@ -197,10 +197,12 @@ void compare(const std::string& text, const std::string& schedule, bool special 
 }
 
 // max(windows of x times filters + bias, 0), of padded images, as frontend/src/nn/conv.cpp has it: places are one axis, or rows and columns.
+// Or with channels last, as passes/graph/lay_out_windows.cpp lays them out.
 struct Convolution {
   int64_t images, channels, height, width, filters, taps_down, taps_across, step = 1, border = 0;
   bool by_rows = false;
   const char* dtype = "f32";
+  bool channels_last = false;
 
   std::string text() const {
     const int64_t rows = (height + 2 * border - taps_down) / step + 1, columns = (width + 2 * border - taps_across) / step + 1;
@@ -208,7 +210,10 @@ struct Convolution {
     const auto n = [](int64_t x) { return std::to_string(x); };
     const std::string across_taps = n(taps_across), of_columns = n(columns);
     const std::string row = by_rows ? "r" : "(p / " + of_columns + ")", column = by_rows ? "l" : "(p mod " + of_columns + ")";
-    const std::string channel = "(k / " + n(taps) + ")", down = "((k mod " + n(taps) + ") / " + across_taps + ")", across = "(k mod " + across_taps + ")";
+    const std::string tap = channels_last ? "(k / " + n(channels) + ")" : "(k mod " + n(taps) + ")";
+    const std::string channel = channels_last ? "(k mod " + n(channels) + ")" : "(k / " + n(taps) + ")";
+    const std::string down = "(" + tap + " / " + across_taps + ")", across = "(" + tap + " mod " + across_taps + ")";
+    const int64_t pixel = channels_last ? channels : 1, plane = channels_last ? 1 : height * width;
     const std::string y = n(step) + "*" + row + " + " + down, x = n(step) + "*" + column + " + " + across;
     const std::string type = std::string(" : ") + dtype + "\n", axes = by_rows ? "n r f l" : "n f p";
     const std::string guard = border == 0 ? "" : " if 0 <= " + y + " - " + n(border) + " < " + n(height) + " and 0 <= " + x + " - " + n(border) + " < " + n(width) + " else %1";
@@ -219,8 +224,8 @@ struct Convolution {
            ", k: " + n(depth) + " contract\n" +
            "  contract " + axes + "|k : %0 = load w[" + n(depth) + "*f + k]" + type +
            "  contract " + axes + "|k : %1 = const 0.0" + type +
-           "  contract " + axes + "|k : %2 = load x[" + n(channels * height * width) + "*n + " + n(height * width) + "*" + channel + " + " + n(width) + "*(" + y + ") + " + x +
-           " - " + n(border * (width + 1)) + "]" + guard + type +
+           "  contract " + axes + "|k : %2 = load x[" + n(channels * height * width) + "*n + " + n(plane) + "*" + channel + " + " + n(pixel * width) + "*(" + y + ") + " + n(pixel) + "*(" + x +
+           ") - " + n(pixel * border * (width + 1)) + "]" + guard + type +
            "  reduce " + axes + "|k : %3 = contract %0, %2" + type +
            "  map " + axes + " : %4 = load b[f]" + type + "  map " + axes + " : %5 = add %3, %4" + type +
            "  map " + axes + " : %6 = const 0.0" + type + "  map " + axes + " : %7 = max %5, %6" + type +
@@ -701,6 +706,35 @@ TEST_CASE("cuda: windows of images with few channels, of every shape class") {
   compare(Convolution{1, 29, 12, 12, 8, 3, 3, 1, 1}.text(), "contraction", false, {}, fastest_compiler(), target);
   compare(Convolution{1, 3, 12, 12, 8, 3, 3, 1, 1, false, "f64"}.text(), "contraction", false, {}, fastest_compiler(), target);
   compare(Convolution{1, 3, 24, 24, 8, 3, 3, 4, 0}.text(), "contraction", false, {}, fastest_compiler(), target);
+}
+
+TEST_CASE("cuda: windows of halves with their channels last are copied by 16 bytes, and the border is zeros") {
+  const Convolution convolutions[] = {
+      {2, 8, 12, 12, 16, 3, 3, 1, 1}, {1, 16, 9, 11, 33, 3, 3, 2, 1}, {3, 24, 7, 7, 40, 3, 3, 1, 2}, {1, 64, 10, 6, 20, 2, 2, 1, 0}, {1, 8, 16, 15, 70, 5, 5, 3, 2}, {2, 40, 5, 40, 17, 1, 5, 1, 0},
+  };
+  for (Convolution c : convolutions) {
+    for (const char* dtype : {"f16", "bf16"}) {
+      c.dtype = dtype;
+      c.channels_last = true;
+      for (const int processors : {1, 100}) {
+        ir::GpuTarget target;
+        target.multiprocessors = processors;
+        target.library = {};
+        compare(c.text(), "contraction mma", false, {}, fastest_compiler(), target);
+        const std::string text = codegen::cuda::emit(passes::lower(passes::run_kernel_passes(ir::parse_kernel(c.text())), target).tree);
+        CHECK(text.find("tenon_copy_async(&left0") != std::string::npos);
+        CHECK(text.find("tenon_copy_async(&right0") != std::string::npos);
+      }
+    }
+  }
+  // A border of another number, or channels that are no multiple of eight, pass through registers.
+  Convolution odd{1, 12, 12, 12, 16, 3, 3, 1, 1, false, "f16", true};
+  CHECK(codegen::cuda::emit(passes::lower(passes::run_kernel_passes(ir::parse_kernel(odd.text())), ir::GpuTarget{}).tree).find("tenon_copy_async(&right0") == std::string::npos);
+  odd.channels = 16;
+  std::string ones = odd.text();
+  ones.replace(ones.find("const 0.0"), 9, "const 1.0");
+  compare(ones, "contraction mma");
+  CHECK(codegen::cuda::emit(passes::lower(passes::run_kernel_passes(ir::parse_kernel(ones)), ir::GpuTarget{}).tree).find("tenon_copy_async(&right0") == std::string::npos);
 }
 
 TEST_CASE("cuda: products of every type") {

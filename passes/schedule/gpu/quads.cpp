@@ -5,11 +5,28 @@
 
 namespace tenon::passes::gpu {
 
-bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies, int64_t count) {
-  const Index::Stride stride = instr.index.stride(axis);
-  if (kernel.buffer(instr.slot).unaligned || !instr.guards.empty() || !stride.ok || stride.value != 1) return false;
+namespace {
+
+// The index with `axis` taken as groups of `count` and a lane, an axis of its own: c mod 64 of c = 8*g + lane is 8*(g mod 8) + lane.
+Index in_groups(const ir::Kernel& kernel, const Index& index, int axis, int64_t count, int lane) {
+  return index.substitute([&](int id, int64_t extent) {
+    return id == axis ? Index::axis(axis, kernel.extent(axis) / count) * count + Index::axis(lane, count) : Index::axis(id, extent);
+  });
+}
+
+}  // namespace
+
+bool lies_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies, int64_t count) {
+  if (kernel.buffer(instr.slot).unaligned || kernel.extent(axis) % count != 0) return false;
   if (instr.scale != 0 && (instr.scale % count != 0 || varies[instr.position()])) return false;
-  const Index start = instr.index.substitute([&](int id, int64_t extent) { return id == axis ? Index(0) : Index::axis(id, extent); });
+  const auto lane = static_cast<int>(kernel.axes.size());
+  const Index index = in_groups(kernel, instr.index, axis, count, lane);
+  const Index::Stride stride = index.stride(lane);
+  if (!stride.ok || stride.value != 1) return false;
+  for (const ir::Guard& guard : instr.guards) {
+    if (in_groups(kernel, guard.value, axis, count, lane).depends_on(lane)) return false;
+  }
+  const Index start = index.substitute([&](int id, int64_t extent) { return id == lane ? Index(0) : Index::axis(id, extent); });
   return start.divisor() % count == 0;
 }
 

@@ -14,9 +14,13 @@ namespace tenon::passes::gpu {
 
 inline constexpr int64_t kQuad = 4;
 
-// Whether `count` elements at a multiple of so many along `axis` can move as one aligned vector, without a guard.
+// Whether `count` elements at a multiple of so many along `axis` lie as one aligned vector, for which a guard says the same.
 // `varies`: which values change along the axis.
-bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies, int64_t count);
+bool lies_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies, int64_t count);
+// The same, without a guard.
+inline bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies, int64_t count) {
+  return instr.guards.empty() && lies_as_vector(kernel, instr, axis, varies, count);
+}
 inline bool moves_as_quad(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies) {
   return moves_as_vector(kernel, instr, axis, varies, kQuad);
 }

@@ -10,8 +10,12 @@ namespace tenon::passes::gpu {
 
 bool copies_pieces(const ir::Kernel& kernel, const Instr& load, int axis) {
   const int64_t together = kPieceBytes / ir::item_size(load.dtype);
-  return load.op == Op::Load && axis >= 0 && together > 1 && kernel.extent(axis) % together == 0 &&
-         moves_as_vector(kernel, load, axis, varying_along(kernel, axis), together);
+  if (load.op != Op::Load || axis < 0 || together == 1 || kernel.extent(axis) % together != 0) return false;
+  if (!load.guards.empty()) {  // a copy puts zeros where it reads nothing
+    const Instr& otherwise = kernel.instr(load.args[0]);
+    if (otherwise.op != Op::Const || otherwise.bits != 0) return false;
+  }
+  return lies_as_vector(kernel, load, axis, varying_along(kernel, axis), together);
 }
 
 void run_ring(Context& c, const RingSteps& steps, const RingStep& fill, const RingStep& use, const RingStep& rest) {
@@ -155,7 +159,7 @@ void Ring::copy(Operand& side, ValueId slice, ValueId stage) {
         each_row(side, side.along_depth ? pieces_of_thread(side) : 1, [&](int r) {
           const Operand::Place& place = side.places[static_cast<size_t>(side.along_depth ? r : i)];
           const ValueId to = c_.offset(c_.add(base, place.first), place.further);
-          b_.copy_async(side.panel->shared, to, nest_.instr(load).slot, nest_.position_of(load), inside);
+          b_.copy_async(side.panel->shared, to, nest_.instr(load).slot, nest_.position_of(load), nest_.both(inside, nest_.inside(load)));
         });
       });
     }

@@ -41,7 +41,8 @@ struct Panel {
   int64_t stage() const { return lines * pitch; }
 };
 
-// Whether the load's neighbours along the axis, 16 bytes of them at a multiple of their number, lie so in memory.
+// Whether the load's neighbours along the axis, 16 bytes of them at a multiple of their number, lie so in memory. Past a border there
+// may be zeros, for all of them.
 bool copies_pieces(const ir::Kernel& kernel, const Instr& load, int axis);
 
 class Operand {

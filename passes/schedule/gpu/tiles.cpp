@@ -157,19 +157,43 @@ TileChoice choose_tile(const ProductShape& shape, const ir::GpuTarget& target) {
   return best;
 }
 
-ProductCosts product_costs(const Form::Product& p, const ir::GpuTarget& target) {
-  constexpr double kEfficiency = 0.75;             // of its rate
-  constexpr double kUnseen = 1.5;                  // of generated code: conflicts of banks, warps that wait at barriers
-  constexpr double kCall = 4000, kLaunch = 3000;   // ns
+namespace {
+
+constexpr double kCall = 4000, kLaunch = 3000;  // ns
+
+ProductShape shape_of(const Form::Product& p) {
   const bool halves = ir::is_half(p.dtype);
-  const ProductShape shape{.dtype = halves ? ir::DType::F32 : p.dtype,
-                           .batch = p.batch, .rows = p.rows, .columns = p.columns, .depth = p.depth, .halves = halves, .copied = halves};
-  const double generated = choose_tile(shape, target).cycles * kUnseen / target.gigahertz;
+  return {.dtype = halves ? ir::DType::F32 : p.dtype,
+          .batch = p.batch, .rows = p.rows, .columns = p.columns, .depth = p.depth, .halves = halves, .copied = halves};
+}
+
+double nanoseconds(const TileChoice& choice, const ir::GpuTarget& target) {
+  constexpr double kUnseen = 1.5;  // of generated code: conflicts of banks, warps that wait at barriers
+  return choice.cycles * kUnseen / target.gigahertz;
+}
+
+}  // namespace
+
+ProductCosts product_costs(const Form::Product& p, const ir::GpuTarget& target) {
+  constexpr double kEfficiency = 0.75;  // of its rate
+  const double generated = nanoseconds(choose_tile(shape_of(p), target), target);
   const double outputs = static_cast<double>(p.batch) * static_cast<double>(p.rows) * static_cast<double>(p.columns);
   const double multiplied = outputs * static_cast<double>(p.depth);
   const double rate = library_rate(p.dtype, target.compute) * kEfficiency * target.multiprocessors * target.gigahertz;
   const double beside = kLaunch * p.other_launches + static_cast<double>(p.other_bytes) / target.gigabytes_per_second;
   return {generated / 1000, (kCall + multiplied / rate + beside) / 1000};
+}
+
+WindowOrder window_order(const Form::Product& p, int64_t copied_bytes, const ir::GpuTarget& target) {
+  constexpr int kWindowCost = 13;  // of an element: two guards
+  ProductShape shape = shape_of(p);
+  const TileChoice copied = choose_tile(shape, target);
+  if (!shape.halves || !copied.tile || copied.tile->worker != Worker::Warp) return WindowOrder::ByChannel;
+  shape.copied = false;
+  shape.right_cost = kWindowCost;
+  const double saved = nanoseconds(choose_tile(shape, target), target) - nanoseconds(copied, target);
+  const double copies = 2 * kLaunch + static_cast<double>(copied_bytes) / target.gigabytes_per_second;
+  return saved > copies ? WindowOrder::ByTapStored : WindowOrder::ByTap;
 }
 
 bool library_is_faster(const Form::Product& p, const ir::GpuTarget& target) {

@@ -66,6 +66,7 @@ double cycles_of_blocks(double blocks, int threads, double of_warp, double waits
 
 // A kernel, and a call of the library with what such a call adds: other launches, values that pass through memory.
 ProductCosts product_costs(const Form::Product& product, const ir::GpuTarget& target);
+WindowOrder window_order(const Form::Product& product, int64_t copied_bytes, const ir::GpuTarget& target);
 // Whether the call is faster. There is no call for products of integers.
 bool library_is_faster(const Form::Product& product, const ir::GpuTarget& target);
 
