@@ -39,7 +39,7 @@ constexpr Phase kPhases[] = {
     {"attention_grads", "queries", 16, 16, 184, 49152},
     {"cat", "parts", 16, 16, 20, 0},
     {"chain", "map", 16, 16, 28, 0},
-    {"conv_f16", "tiles", 16, 16, 104, 41984},
+    {"conv_f16", "tiles", 16, 16, 156, 45568},
     {"conv_first", "windows", 4, 4, 80, 16384},
     {"conv_weights_f16", "tiles", 16, 16, 104, 41984},
     {"cumsum", "totals0", 4, 4, 40, 8448},

@@ -44,7 +44,7 @@ Training training(Net net, const Tensor& x, int64_t classes, const Device& devic
 
 // Products of the library: k is large enough for one that splits it.
 Training wide(const Device& device) {
-  Training t = training(nn::Sequential(nn::Linear(520, 66), nn::ReLU(), nn::Linear(66, 4)), ramp({60, 520}), 4, device);
+  Training t = training(nn::Sequential(nn::Linear(2048, 66), nn::ReLU(), nn::Linear(66, 4)), ramp({60, 2048}), 4, device);
   t.optimizer = std::make_unique<optim::SGD>(t.module->parameters(), optim::SGDOptions(0.1).momentum(0.9));
   return t;
 }
@@ -273,7 +273,7 @@ TEST_CASE("graph faults: a library that refuses everything is left, and info() s
 
 // The other case runs this one in a process of its own.
 TEST_CASE("graph faults: with another file in place of cuBLAS" * doctest::skip(std::getenv("TENON_TEST_CHILD") == nullptr)) {
-  const Tensor x = ramp({64, 512}), w = ramp({512, 64});
+  const Tensor x = ramp({64, 4096}), w = ramp({4096, 64});
   CHECK(equal(x.to("cuda:0").matmul(w.to("cuda:0")).cpu(), x.matmul(w)));
   CHECK(info().find("cuBLAS: not used, products are generated: ") != std::string::npos);
 }

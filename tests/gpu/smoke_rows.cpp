@@ -249,10 +249,23 @@ void add_products(std::vector<SmokeRow>& rows) {
     return Outputs{F::conv2d(x, w, F::Conv2dFuncOptions().bias(b).padding(2)).relu(), F::conv2d(x, w, F::Conv2dFuncOptions().stride(2)),
                    F::max_pool2d(x, F::MaxPool2dFuncOptions(2))};
   }));
-  rows.push_back(near("conv_f16", kHalfBound, [](const Device& d) {
-    const Tensor x = values({4, 16, 20, 20}, kHalf, d), w = values({32, 16, 3, 3}, kHalf, d);
-    return Outputs{F::conv2d(x, w, F::Conv2dFuncOptions().padding(1)).relu()};
+  rows.push_back(bits("windows_f32", [](const Device& d) {  // of few channels, in many blocks
+    const Tensor x = values({large(256), 3, 32, 32}, kFloat, d), w = values({16, 3, 3, 3}, kFloat, d), b = values({16}, kFloat, d);
+    const Tensor y = values({large(256), 1, 28, 28}, kFloat, d), v = values({20, 1, 5, 5}, kFloat, d);
+    return Outputs{F::conv2d(x, w, F::Conv2dFuncOptions().bias(b).padding(1)).relu(), F::conv2d(y, v, F::Conv2dFuncOptions().stride(2)).tanh()};
   }));
+  for (const auto& [type, name] : kHalves) {  // small, and in copies with the channels last
+    const ScalarType t = type;
+    for (const int64_t images : {int64_t{4}, large(256)}) {
+      rows.push_back(near(std::string(images == 4 ? "conv_" : "conv_large_") + name, bound_of(t), [=](const Device& d) {
+        Tensor x = values({images, 24, 20, 20}, t, d), w = values({32, 24, 3, 3}, t, d);
+        for (Tensor* leaf : {&x, &w}) leaf->requires_grad_();
+        const Tensor y = F::conv2d(x, w, F::Conv2dFuncOptions().padding(1)).relu(), z = F::conv2d(x, w, F::Conv2dFuncOptions().stride(2).dilation(2));
+        (y.to(kFloat).mean() + z.to(kFloat).mean()).backward();
+        return Outputs{y.detach(), z.detach(), x.grad(), w.grad()};
+      }));
+    }
+  }
 }
 
 // Forward, and the gradients of all three.

@@ -405,7 +405,7 @@ TEST_CASE("a GPU's large products are calls of its library, and so nothing joins
   CHECK(product(128, "f32", "neg").kernels.size() == 1);
   CHECK(product(512, "f32", "neg").kernels.size() == 2);
   CHECK(product(512, "f16", "neg").kernels.size() == 1);
-  CHECK(product(1024, "f16", "neg").kernels.size() == 2);
+  CHECK(product(2048, "f16", "neg").kernels.size() == 2);
   // A library that is not there computes nothing.
   target.library = {};
   REQUIRE(product(2048, "f32", "neg").kernels.size() == 1);
