@@ -120,8 +120,8 @@ std::optional<ChannelWindows> channel_windows(const NodeRef& operand) {
 
 // --- what is made
 
-// A part of the dims one step to the left: the second becomes the last.
-NodeRef second_last(const NodeRef& x) {
+// [N, C, sizes..] as [N, sizes.., C].
+NodeRef channels_last(const NodeRef& x) {
   Dims order(x->shape().size(), 0);
   std::iota(order.begin(), order.end(), int64_t{0});
   std::rotate(order.begin() + 1, order.begin() + 2, order.end());
@@ -130,14 +130,14 @@ NodeRef second_last(const NodeRef& x) {
 
 // The image with its channels last, stored so; its border is no part of that.
 NodeRef stored_channels_last(const Node& image) {
-  if (image.op() != Op::Pad) return copied(second_last(NodeRef(const_cast<Node*>(&image))));
+  if (image.op() != Op::Pad) return copied(channels_last(NodeRef(const_cast<Node*>(&image))));
   const size_t rank = image.shape().size();
   const auto moved = [&](size_t first) {
     Dims dims(std::span(image.ints()).subspan(first, rank));
     std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
     return dims;
   };
-  return ir::pad(copied(second_last(NodeRef(image.inputs()[0]))), NodeRef(image.inputs()[1]), moved(0), moved(rank));
+  return ir::pad(copied(channels_last(NodeRef(image.inputs()[0]))), NodeRef(image.inputs()[1]), moved(0), moved(rank));
 }
 
 // The windows as [N, G, taps.., C/G, places..], and their views.
@@ -196,12 +196,12 @@ NodeRef product(const Node& dot, std::span<const NodeRef> operands, size_t side,
 }  // namespace
 
 ir::Graph lay_out_windows(const ir::Graph& graph, const ir::Targets& targets) {
-  const auto may_change = [&](const NodeRef& node) {
-    return node->op() == Op::Dot && ir::is_half(node->dtype()) && ir::kind(ir::target_of(targets, node->device())) == ir::TargetKind::Cuda;
+  const auto may_change = [&](const Node& node) {
+    return node.op() == Op::Dot && ir::is_half(node.dtype()) && ir::kind(ir::target_of(targets, node.device())) == ir::TargetKind::Cuda;
   };
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), may_change)) return graph;
+  if (std::ranges::none_of(graph.nodes, may_change, [](const NodeRef& node) -> const Node& { return *node; })) return graph;
   return rebuild(graph, [&](const Node& node, std::span<const NodeRef> operands) {
-    if (!may_change(NodeRef(const_cast<Node*>(&node)))) return remake_as_is(node, operands);
+    if (!may_change(node)) return remake_as_is(node, operands);
     for (const size_t side : {1, 0}) {
       const std::optional<ChannelWindows> w = channel_windows(operands[side]);
       const std::optional<Steps> steps = w ? steps_of(*w) : std::nullopt;

@@ -44,7 +44,7 @@ Training training(Net net, const Tensor& x, int64_t classes, const Device& devic
 
 // Products of the library: k is large enough for one that splits it.
 Training wide(const Device& device) {
-  Training t = training(nn::Sequential(nn::Linear(2048, 66), nn::ReLU(), nn::Linear(66, 4)), ramp({60, 2048}), 4, device);
+  Training t = training(nn::Sequential(nn::Linear(2048, 34), nn::ReLU(), nn::Linear(34, 4)), ramp({20, 2048}), 4, device);
   t.optimizer = std::make_unique<optim::SGD>(t.module->parameters(), optim::SGDOptions(0.1).momentum(0.9));
   return t;
 }

@@ -205,7 +205,7 @@ void add_products(std::vector<SmokeRow>& rows) {
                               {"16x16", 1, 9, 8, 300},       {"16x256", 16, 16, 4096, 72}, {"256x16", 16, 4096, 16, 72}, {"8x256", 16, 8, 4096, 72},
                               {"256x8", 16, 4096, 8, 72},    {"16x64", 500, 8, 48, 72},    {"64x16", 500, 48, 8, 72},    {"vector", 1, 1, 512, 700},
                               {"tiny", 500, 3, 3, 3},        {"odd", 12, 33, 65, 41}};
-  const Shape by_warps[] = {{"128x128", 16, 512, 512, 72}, {"chains", 16, 512, 512, 264}, {"128x64", 16, 4096, 48, 72}, {"64x64", 500, 48, 48, 72},
+  const Shape by_warps[] = {{"128x128", 16, 512, 512, 72}, {"chains", 16, 512, 512, 264}, {"128x64", 16, 4096, 48, 72}, {"64x128", 16, 48, 4096, 72}, {"64x64", 500, 48, 48, 72},
                             {"32x32", 1, 9, 8, 1000},      {"128x16", 16, 4096, 8, 72},   {"16x128", 16, 8, 4096, 72},  {"odd", 3, 77, 83, 91}};
   const auto some = [](int64_t size) { return size >= 500 ? large(size) : size; };
   const auto of_shape = [=](const Shape& s, ScalarType type, const Device& d) {
@@ -234,14 +234,14 @@ void add_products(std::vector<SmokeRow>& rows) {
   }
   // By the library: another order of sums.
   rows.push_back(near("cublas_f32", 1e-5, [](const Device& d) {
-    return Outputs{product({large(1280), 320}, {320, large(1280)}, kFloat, d),
+    return Outputs{product({large(1280), 2048}, {2048, large(1280)}, kFloat, d),
                    values({large(1280), 320}, kFloat, d).t().matmul(values({large(1280), 320}, kFloat, d)),
                    product({3, 320, large(1280)}, {3, large(1280), 320}, kFloat, d)};
   }));
   for (const auto& [type, name] : kHalves) {
     const ScalarType t = type;
     rows.push_back(near(std::string("cublas_") + name, bound_of(t), [=](const Device& d) {
-      return Outputs{product({large(1280), 512}, {512, large(1280)}, t, d), product({16, large(4096)}, {large(4096), large(4096)}, t, d)};
+      return Outputs{product({large(1280), 2048}, {2048, large(1280)}, t, d), product({16, large(4096)}, {large(4096), large(4096)}, t, d)};
     }));
   }
   rows.push_back(bits("conv_f32", [](const Device& d) {
