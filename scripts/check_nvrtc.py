@@ -5,7 +5,7 @@ Usage: check_nvrtc.py CACHE... [--arch 75,80,90] [--library FILE] [--one-of N] [
 
 CACHE is a folder with .bin files somewhere below it (XDG_CACHE_HOME of `scripts/gpu_test.sh simulate`). The simulated NVRTC keeps the text
 of a kernel as its machine code (tests/cuda_sim/image.h), so a cache has each distinct text once for each kind of GPU. Texts that
-use tensor cores are compiled for sm_80 and up: no other GPU is given them. Prints errors, spills, and the time and
+use tensor cores are compiled for sm_80 and up, and texts that ask for more shared memory than a block has only where it has that much: no other GPU is given them. Prints errors, spills, and the time and
 registers that kernels take. Ends with 1 if NVRTC refuses a text or spills registers.
 """
 import argparse
@@ -19,6 +19,8 @@ import time
 
 FOLDERS = ["", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"]
 TENSOR_CORES = b"= tenon_mma_"
+SHARED_BYTES = {75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 89: 99 << 10}  # that a block may have; of all others 227 KB
+SHARED_BUFFER = re.compile(rb"TENON_DYNAMIC_SHARED\(\w[\w ]*, \w+, \d+, (\d+)\);")  # where it begins
 IMAGE = re.compile(rb"TENON-SIM (?:cubin|ptx) (\d+) (\d+) [0-9a-f]+\n")
 
 
@@ -31,6 +33,12 @@ def texts(folders):
             if image := IMAGE.search(content):
                 found.add(content[image.end() : image.end() + int(image[2])])
     return sorted(found)
+
+
+def is_given(text, arch):
+    """Whether schedules give such a text to this kind of GPU."""
+    shared = max((int(begin) for begin in SHARED_BUFFER.findall(text)), default=0)
+    return shared < SHARED_BYTES.get(arch, 227 << 10) and (arch >= 80 or TENSOR_CORES not in text)
 
 
 def load(given):
@@ -113,7 +121,7 @@ def main():
     if not kernels:
         sys.exit("no kernel of the simulated GPU is there")
     archs = [int(arch) for arch in options.arch.split(",")]
-    items = [(key, text, arch) for key, text in enumerate(kernels) for arch in archs if arch >= 80 or TENSOR_CORES not in text]
+    items = [(key, text, arch) for key, text in enumerate(kernels) for arch in archs if is_given(text, arch)]
     if not load(options.library):
         print("skipped: libnvrtc was not found; --library names it")
         return 0
