@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <optional>
 
 namespace tenon::ir {
 namespace {
@@ -304,6 +305,52 @@ NodeRef update_of_everything(O o) {
   return is_contiguous_place_list(o, sizes, o.ints, o.ints.back()) ? reshape(o.in[1], o.type.shape) : NodeRef();
 }
 
+// A stride for each dim and an offset, in elements of `base`, of what a slice, a permuted or a strided view of it reads; nothing for
+// another node.
+std::optional<Dims> places_read(const NodeRef& view, const NodeRef& base) {
+  const auto is_dense = [&](const NodeRef& x) { return x == base || (x->op() == Op::Reshape && operand(x) == base); };
+  const size_t rank = view->shape().size();
+  Dims places = contiguous_strides(view->shape());
+  places.push_back(0);
+  if (is_dense(view)) return places;
+  const std::span<const int64_t> ints = view->ints();
+  if (view->op() == Op::Strided) return is_dense(operand(view)) ? std::optional(Dims(ints.last(rank + 1))) : std::nullopt;
+  if (view->op() != Op::Slice && view->op() != Op::Permute) return {};
+  const std::optional<Dims> inner = places_read(operand(view), base);
+  if (!inner) return {};
+  places.back() = inner->back();
+  for (size_t d = 0; d < rank; ++d) {
+    places[d] = view->op() == Op::Permute ? (*inner)[static_cast<size_t>(ints[d])] : ints[rank + d] * (*inner)[d];
+    if (view->op() == Op::Slice) places.back() += ints[d] * (*inner)[d];
+  }
+  return places;
+}
+
+// Sizes and strides of the same places in the same order, in as few dims as there can be: a size, its stride, and so on.
+Dims runs_of(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
+  Dims runs;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 1) continue;
+    if (!runs.empty() && runs.back() == sizes[d] * strides[d]) {
+      runs[runs.size() - 2] *= sizes[d];
+      runs.back() = strides[d];
+    } else {
+      runs.push_back(sizes[d]);
+      runs.push_back(strides[d]);
+    }
+  }
+  return runs;
+}
+
+// What stands there already.
+NodeRef update_of_itself(O o) {
+  NodeRef value = o.in[1];
+  while (value != o.in[0] && value->op() == Op::Reshape) value = operand(value);
+  const std::optional<Dims> read = places_read(value, o.in[0]);
+  if (!read || read->back() != o.ints.back()) return {};
+  return runs_of(value->shape(), *read) == runs_of(o.in[1]->shape(), o.ints) ? o.in[0] : NodeRef();
+}
+
 // What the second write replaces, the first need not have written.
 NodeRef update_again(O o) {
   const NodeRef& first = o.in[0];
@@ -409,6 +456,7 @@ constexpr Rule kRules[] = {
     {Op::Strided, strided_as_reshape},
     {Op::Strided, element_of_pad},
     {Op::Update, [](O o) { return first_if(o, o.in[1]->numel() == 0); }},                // nothing written
+    {Op::Update, update_of_itself},                                                      // the view that is there
     {Op::Update, update_of_everything},
     {Op::Update, update_again},
 };

@@ -4,7 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -333,4 +336,71 @@ TEST_CASE("every rule keeps the bits: where and fma") {
     pairs.check(Op::Where, std::array{not_less, x, y}, t);
     pairs.check(Op::Where, std::array{less, x, x}, t);
   }
+}
+
+// A view of a base of 60 elements, as a program may make it: a shape, slices with steps, a permutation, places, runs together.
+NodeRef random_view(const NodeRef& base, std::mt19937_64& random) {
+  const auto pick = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
+  const Dims shapes[] = {{60}, {12, 5}, {3, 4, 5}, {4, 1, 15}};
+  NodeRef view = reshape(base, shapes[pick(4)]);
+  if (pick(4) == 0) return strided(view, Dims{2, 3}, Dims{20, 1 + pick(3)}, pick(20));
+  for (int64_t n = pick(3); n >= 0; --n) {
+    const size_t rank = view->shape().size();
+    if (pick(2) == 0) {
+      Dims order(rank, 0);
+      std::iota(order.begin(), order.end(), int64_t{0});
+      std::shuffle(order.begin(), order.end(), random);
+      view = permute(view, order);
+      continue;
+    }
+    Dims starts, steps, sizes;
+    for (const int64_t extent : view->shape()) {
+      starts.push_back(pick(extent));
+      steps.push_back(1 + pick(2));
+      sizes.push_back(1 + pick((extent - 1 - starts.back()) / steps.back() + 1));
+    }
+    view = slice(view, starts, steps, sizes);
+  }
+  return pick(2) == 0 ? reshape(view, Dims{view->numel()}) : view;
+}
+
+TEST_CASE("an update that writes what it replaces is its base, and no other is") {
+  std::mt19937_64 random(7);
+  const NodeRef base = make_input(DType::I32, Dims{60});
+  ElementBits places(60);
+  std::iota(places.begin(), places.end(), uint64_t{0});
+  int same = 0, other = 0;
+  for (int n = 0; n < 2000; ++n) {
+    CAPTURE(n);
+    const NodeRef read = random_view(base, random), written = random() % 2 == 0 ? read : random_view(base, random);
+    if (element_count(read->shape()) != element_count(written->shape())) continue;
+    Evaluated evaluated{{places}, {}};
+    const ElementBits to = evaluated.of(written, {&base, 1}), from = Evaluated{{places}, {}}.of(read, {&base, 1});
+    // The places of a view that keeps its order, as sizes and strides: those of its dims, from what it reads.
+    Dims strides;
+    int64_t inside = element_count(written->shape());
+    bool regular = true;
+    for (const int64_t size : written->shape()) {
+      inside /= size;
+      strides.push_back(size > 1 ? static_cast<int64_t>(to[static_cast<size_t>(inside)]) - static_cast<int64_t>(to[0]) : 1);
+      regular = regular && strides.back() > 0;
+    }
+    int64_t reach = 0;
+    for (size_t d = strides.size(); d-- > 0;) {
+      regular = regular && strides[d] > reach;
+      reach += (written->shape()[d] - 1) * strides[d];
+    }
+    regular = regular && static_cast<int64_t>(to[0]) + reach < 60;
+    if (regular) regular = evaluated.of(strided(base, written->shape(), strides, static_cast<int64_t>(to[0])), {&base, 1}) == to;
+    if (!regular) continue;
+    const NodeRef value = reshape(read, written->shape());
+    const NodeRef updated = update(base, value, strides, static_cast<int64_t>(to[0]));
+    (from == to ? same : other) += 1;
+    if (from == to || element_count(value->shape()) < 60) CHECK((updated == base) == (from == to));
+    ElementBits expected = places;
+    for (size_t i = 0; i < to.size(); ++i) expected[to[i]] = from[i];
+    CHECK(Evaluated{{places}, {}}.of(updated, {&base, 1}) == expected);
+  }
+  CHECK(same > 200);
+  CHECK(other > 20);
 }
