@@ -129,6 +129,7 @@ struct State {
       parse_options([](const char* name) { return static_cast<const char*>(std::getenv(name)); },
                     [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
   std::atomic<uint64_t> generation{1};
+  std::atomic<bool> replay{current.replay};
 };
 
 State& state() {
@@ -152,6 +153,7 @@ Options parse_options(const std::function<const char*(const char*)>& get,
   r.number("TENON_OFTEN", o.often, 0, 1 << 30);
   r.number("TENON_FIRST_TIER", o.first_tier, 0, 2);
   r.number("TENON_REPEATS", o.repeats, 0, 1 << 30);
+  r.boolean("TENON_REPLAY", o.replay);
   r.boolean("TENON_WINDOWS", o.windows);
   r.boolean("TENON_DONATION", o.donation);
   r.boolean("TENON_VERIFY", o.verify);
@@ -182,9 +184,12 @@ void set_options(const Options& o) {
     std::lock_guard lock(s.mutex);
     s.current = o;
   }
+  s.replay.store(o.replay, std::memory_order_relaxed);
   s.generation.fetch_add(1, std::memory_order_release);
   for (Device* device : all_devices()) device->set_memory_limit(o.memory_limit_mb << 20);
 }
+
+bool replays() { return state().replay.load(std::memory_order_relaxed); }
 
 uint64_t options_generation() { return state().generation.load(std::memory_order_acquire); }
 

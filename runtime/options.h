@@ -5,7 +5,7 @@
 //   TENON_DUMP_DIR=PATH      TENON_PROFILE=FILE      TENON_DONATION=0|1     TENON_MEMORY_LIMIT_MB=N
 //   TENON_VERIFY=0|1         TENON_INLINE_US=N       TENON_BACKEND=llvm|interpreter
 //   TENON_WINDOWS=0|1        TENON_TRACE=0|1         TENON_BATCH=N          TENON_OFTEN=N
-//   TENON_FIRST_TIER=0|1|2
+//   TENON_FIRST_TIER=0|1|2   TENON_REPEATS=N         TENON_REPLAY=0|1
 //   TENON_DUMP_KERNEL=NAME   (a part of a kernel's name)
 //   TENON_DUMP=graph,fused,kernel,looptree,llvm,assembly,cuda,passes
 //
@@ -34,6 +34,7 @@ struct Options {
   int first_tier = 1;
   // A plan that comes again after so many runs is made anew on a GPU, its small launches joined (plan_launches.h); 0: from the start, below 0: never.
   int repeats = 2;
+  bool replay = true;    // calls, gradients and updates that come again are made from what is known of them, not recorded
   bool windows = true;   // where a slice of an input begins is an argument of the plan, not a part of it
   bool donation = true;  // an output may take over the memory of an input nobody else needs
   bool verify =
@@ -55,6 +56,7 @@ struct Options {
 
 Options options();                   // a copy of the current ones
 void set_options(const Options& o);  // takes effect at the next evaluation
+bool replays();                      // Options::replay, at the cost of a load
 uint64_t options_generation();       // grows with each set_options: a cheap test for "unchanged"
 
 // What the environment says. `get` is getenv or a stand-in for it; `warn` receives one line for each bad

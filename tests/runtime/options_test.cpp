@@ -34,6 +34,7 @@ TEST_CASE("options: every variable is read") {
                     {"TENON_FUSION", "0"},
                     {"TENON_SIMPLIFY", "0"},
                     {"TENON_PLAN_CACHE", "0"},
+                    {"TENON_REPLAY", "0"},
                     {"TENON_DISK_CACHE", "0"},
                     {"TENON_CACHE_DIR", "/x/y"},
                     {"TENON_CACHE_MAX_MB", "7"},
@@ -56,6 +57,7 @@ TEST_CASE("options: every variable is read") {
   CHECK_FALSE(p.options.fusion);
   CHECK_FALSE(p.options.simplify);
   CHECK_FALSE(p.options.plan_cache);
+  CHECK_FALSE(p.options.replay);
   CHECK_FALSE(p.options.disk_cache);
   CHECK_FALSE(p.options.donation);
   CHECK_FALSE(p.options.windows);

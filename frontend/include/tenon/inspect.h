@@ -108,6 +108,7 @@ struct Config {
   std::string cache_dir;
   std::string profile;  // file of the Chrome/Perfetto trace: a change is profile_start or profile_stop
   bool first_tier = true;  // a kernel that is new runs at once as bytecode, and is compiled when it comes again
+  bool replay = true;      // calls, gradients and updates that come again are made from what is known of them
 };
 Config get_config();
 void set_config(const Config& config);  // takes effect at the next evaluation

@@ -9,6 +9,7 @@
 #include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/known_gradients.h"
+#include "runtime/options.h"
 #include "tenon/creation.h"
 #include "tenon/print.h"
 
@@ -235,7 +236,8 @@ std::vector<Tensor> gradients_of(const GradFn& fn, std::vector<NodeRef> values, 
   std::vector<NodeRef> given;
   for (size_t k = 0; k < fn.recipe.outputs().size(); ++k)
     given.push_back(k < grads.size() && grads[k].defined() ? node_of(grads[k]) : NodeRef());
-  const std::vector<NodeRef> nodes = ir::known_gradients(fn.recipe, std::move(values), given, tracked_operands(fn));
+  const auto differentiate = runtime::replays() ? ir::known_gradients : ir::differentiate;
+  const std::vector<NodeRef> nodes = differentiate(fn.recipe, std::move(values), given, tracked_operands(fn));
   const bool empty = std::ranges::none_of(grads, [](const Tensor& grad) { return grad.defined() && grad.numel() > 0; });
   std::vector<Tensor> result;
   for (const Edge& edge : fn.edges) {

@@ -7,6 +7,7 @@
 #include "frontend/src/autograd/recording.h"
 #include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/pending.h"
+#include "runtime/options.h"
 
 namespace tenon {
 
@@ -16,7 +17,7 @@ CallBook<KnownCall::Known>& KnownCall::book() {
 }
 
 bool KnownCall::may_repeat() {
-  return GradMode::is_enabled() && !ir::Tape::current && !Segment::current() && !inference_mode;
+  return runtime::replays() && GradMode::is_enabled() && !ir::Tape::current && !Segment::current() && !inference_mode;
 }
 
 // False if the call is to be recorded: the tensor is no plain one, its value is a constant, which is no operand of a recipe, or it

@@ -5,6 +5,7 @@
 
 #include "frontend/src/tensor/known.h"
 #include "ir/recipe.h"
+#include "runtime/options.h"
 
 namespace tenon {
 namespace {
@@ -41,7 +42,7 @@ optional<ir::Template> KnownRule::record(GradFn& fn, const std::vector<Tensor>& 
 }
 
 optional<std::vector<Tensor>> KnownRule::gradients(GradFn& fn, const std::vector<Tensor>& grads) {
-  if (ir::Tape::current) return nullopt;
+  if (ir::Tape::current || !runtime::replays()) return nullopt;
   std::vector<optional<Type>> types;
   std::vector<NodeRef> operands;
   const auto add = [&](NodeRef node) {

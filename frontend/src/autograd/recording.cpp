@@ -8,6 +8,7 @@
 #include "frontend/src/tensor/outside.h"
 #include "ir/known_gradients.h"
 #include "ir/of_thread.h"
+#include "runtime/options.h"
 
 namespace tenon {
 
@@ -515,7 +516,7 @@ void Recording::keep_values() {
   }
   ir::Recipe::Flags tracked;
   for (const Operand& operand : operands_) tracked.push_back(operand.tracked);
-  for (uint32_t step : ir::known_steps_to_keep(recipe, tracked)) {
+  for (uint32_t step : (runtime::replays() ? ir::known_steps_to_keep : ir::steps_to_keep)(recipe, tracked)) {
     const auto in = std::find(recipe.operands().begin(), recipe.operands().end(), step);
     const auto out = std::find(recipe.outputs().begin(), recipe.outputs().end(), step);
     if (in != recipe.operands().end()) {

@@ -10,6 +10,7 @@
 #include "frontend/src/tensor/known.h"
 #include "frontend/src/tensor/pending.h"
 #include "ir/template.h"
+#include "runtime/options.h"
 
 namespace tenon {
 namespace {
@@ -78,7 +79,7 @@ std::shared_ptr<const Recorded> record_formula(Formula formula, uint32_t form, s
 
 // Whether the tensors are plain and the numbers such as every float type has. All else is recorded as it comes.
 bool may_repeat(std::span<const Tensor> tensors, std::span<const double> numbers) {
-  if (ir::Tape::current || GradScope::open()) return false;
+  if (!runtime::replays() || ir::Tape::current || GradScope::open()) return false;
   constexpr double kLargest = 6e4;
   for (double number : numbers) {
     if (!(std::fabs(number) <= kLargest)) return false;

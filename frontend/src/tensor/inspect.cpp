@@ -64,7 +64,7 @@ std::string info() {
               c.threads == 0 ? " (one for each usable CPU)" : "", "\nvector bits: ",
               c.vector_bits == 0 ? std::to_string(host.vector_bits) + " (the host's)"
                                  : std::to_string(c.vector_bits),
-              "\nfusion: ", on(c.fusion), ", simplify: ", on(c.simplify), ", plan cache: ", on(c.plan_cache),
+              "\nfusion: ", on(c.fusion), ", simplify: ", on(c.simplify), ", plan cache: ", on(c.plan_cache), ", replay: ", on(c.replay),
               ", donation: ", on(c.donation), ", disk cache: ", on(c.disk_cache),
               c.cache_dir.empty() ? "" : " in " + c.cache_dir, "\nmemory: ", memory_stats(), "\n", counters(),
               "\n", runtime::cuda::report());
@@ -140,7 +140,8 @@ Config get_config() {
           o.max_pending_bytes,
           o.cache_dir,
           o.profile,
-          o.first_tier != 0};
+          o.first_tier != 0,
+          o.replay};
 }
 
 void set_config(const Config& c) {
@@ -168,6 +169,7 @@ void set_config(const Config& c) {
   o.max_pending_nodes = c.max_pending_nodes;
   o.max_pending_bytes = c.max_pending_bytes;
   o.cache_dir = c.cache_dir;
+  o.replay = c.replay;
   if (c.first_tier != (o.first_tier != 0)) o.first_tier = c.first_tier ? 1 : 0;
   runtime::set_options(o);
   if (c.profile != o.profile) c.profile.empty() ? profile_stop() : profile_start(c.profile);
