@@ -17,10 +17,9 @@ inline constexpr int64_t kQuad = 4;
 // Whether `count` elements at a multiple of so many along `axis` lie as one aligned vector, for which a guard says the same.
 // `varies`: which values change along the axis.
 bool lies_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies, int64_t count);
-// The same of an index that runs by ones along the whole axis, without a guard.
+// The same, without a guard.
 inline bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies, int64_t count) {
-  const Index::Stride stride = instr.index.stride(axis);
-  return instr.guards.empty() && stride.ok && stride.value == 1 && lies_as_vector(kernel, instr, axis, varies, count);
+  return instr.guards.empty() && lies_as_vector(kernel, instr, axis, varies, count);
 }
 inline bool moves_as_quad(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies) {
   return moves_as_vector(kernel, instr, axis, varies, kQuad);
