@@ -71,8 +71,9 @@ def whole(options, work, run, out):
         for row in part["rows"]:
             check(row["state"] in ("ok", "missing", "no end"), f"{run}, {part['name']}, {row['name']}: {row['state']}: {row['text']}")
         packed = part["name"] in ("facts", "smoke", "runtime", "bench", "again", "tiles") if options.most else part["name"] != "slices"
-        compiled = [int(n) for n in re.findall(r"Kernels compiled by NVRTC so far: (\d+)", "\n".join(part["text"]))]
-        check(not packed or not any(compiled), f"{run}, {part['name']}: {compiled} kernels were compiled")
+        # Where the tests of faults have loads fail, kernels of the bundle are compiled again.
+        for compiled, again in re.findall(r"Kernels compiled by NVRTC so far: (\d+), (\d+) of them", "\n".join(part["text"])):
+            check(not packed or compiled == again, f"{run}, {part['name']}: {compiled} kernels were compiled, {again} of them again")
     check(content["state"] == "ended" and done.returncode == (gpu_rows_failed(content) > 0), f"{run}: status {done.returncode}\n{done.stdout}")
     counted = [part for part in content["parts"] if part["name"] == "counters" and part["state"] == "done"]
     check(not counted or "| tenon_large | 20,000.5 |" in "\n".join(counted[0]["text"]), "no counters of the slowest kernel")

@@ -70,7 +70,8 @@ def unpack(bundle, here):
 
 
 class Cache:
-    """The kernels of the bundle, and those that programs have added: what NVRTC had to compile here."""
+    """The kernels of the bundle, and those that programs have added: what NVRTC had to compile here, some of it in the place of machine code
+    of the bundle that did not load."""
 
     def __init__(self, folder):
         self.folder = folder / "tenon"
@@ -86,7 +87,8 @@ class Cache:
                 head = file.read(40)
                 key = file.read(int.from_bytes(head[8:16], "little"))
             self.seen[entry.name] = (inode, b"\nnvrtc " in key[-200:])
-        return sum(of_gpu for _, of_gpu in self.seen.values())
+        of_gpu = [name for name, (_, is_of_gpu) in self.seen.items() if is_of_gpu]
+        return len(of_gpu), sum(name in self.packed for name in of_gpu)
 
 
 class Run:
@@ -161,8 +163,8 @@ class Run:
         except Exception as error:  # the next part may tell more
             part["state"], part["text"] = "failed", [*part["text"], f"{type(error).__name__}: {error}"]
         part["seconds"] = round(time.monotonic() - begin, 1)
-        compiled = self.cache.compiled()
-        part["text"] += ["", f"Kernels compiled by NVRTC so far: {compiled}."]
+        compiled, again = self.cache.compiled()
+        part["text"] += ["", f"Kernels compiled by NVRTC so far: {compiled}, {again} of them since the bundle's did not load."]
         print(f"{name}: {part['state']}, {part['seconds']} s, {sum(row['state'] == 'ok' for row in part['rows'])} right, "
               f"{sum(row['state'] not in ('ok', 'missing') for row in part['rows'])} not; kernels compiled: {compiled}", flush=True)
         gpu_rows.archive(self.machine.logs, self.out / "logs.tgz")
