@@ -125,6 +125,11 @@ TEST_CASE("gpu schedule: a row's value lies over an operand only where all threa
   };
   CHECK(rows_of_value("  reduce i|r : %3 = reduce.sum %2 lanes : f32\n", "%3") == std::vector<std::pair<int, int>>{{2, 0}});
   CHECK(rows_of_value("  map i : %3 = neg %0 : f32\n", "%3").empty());
+  for (const char* const order : {"lanes", "columns"}) {  // a reduction of the row stands beside it, and may come after the store
+    const std::string sum = std::string("  reduce i|r : %3 = reduce.sum %2 ") + order + " : f32\n";
+    CHECK(rows_of_value(sum + "  map i : %4 = neg %0 : f32\n", "%4").empty());
+    CHECK(rows_of_value(sum + "  map i : %4 = add %0, %3 : f32\n", "%4") == std::vector<std::pair<int, int>>{{2, 0}});
+  }
 }
 
 TEST_CASE("gpu schedule: addresses beyond 2^31 take 64-bit indices") {
