@@ -24,6 +24,7 @@ PROGRAM = r"""
 #include "layer_run.h"
 
 int main() {
+  bool failed = false;
   layer_run::run_cases(
       [](const char* python, const layer_run::Answer& answer) {
         std::cout << python << "\n" << answer.values << std::setprecision(12);
@@ -31,10 +32,11 @@ int main() {
         std::cout << "\n" << answer.text << "\n~\n";
       },
       [](const char*, auto&) {},
-      [](const char* python, const std::exception& error) {
+      [&](const char* python, const std::exception& error) {
         std::cerr << python << ": " << error.what() << std::endl;
-        std::exit(1);
+        failed = true;
       });
+  return failed;
 }
 """
 

@@ -93,6 +93,20 @@ struct Packed {
   }
 };
 
+// Attention by its function, with given heads in the place of keys or values.
+struct StaticHeads {
+  template <typename Holder>
+  static auto call(Holder& layer, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& static_k, const Tensor& static_v,
+                   const Tensor& mask) {
+    namespace F = torch::nn::functional;
+    F::MultiheadAttentionForwardFuncOptions options(layer->options.embed_dim(), layer->options.num_heads(), layer->in_proj_weight,
+                                                    layer->in_proj_bias, {}, {}, layer->options.add_zero_attn(), 0.0, layer->out_proj->weight,
+                                                    layer->out_proj->bias);
+    options.attn_mask(mask).static_k(static_k).static_v(static_v).average_attn_weights(false);
+    return F::multi_head_attention_forward(query, key, value, options);
+  }
+};
+
 template <typename Kind, typename Holder, typename... Inputs>
 Answer run(Holder& layer, const std::tuple<Inputs...>& inputs) {
   Answer answer;
@@ -132,6 +146,13 @@ inline Tensor indices(torch::IntArrayRef sizes, int64_t step) {
   return (torch::arange(count, torch::kLong) * step).expand({sizes[0], sizes[1], count}).reshape(sizes);
 }
 
+// The layer with its weight drawn anew.
+template <typename Holder, typename Draw>
+Holder drawn(Holder layer, Draw draw) {
+  draw(layer->weight);
+  return layer;
+}
+
 // Calls look(python, layer) and take(python, answer) for each case, or refused(python, error).
 template <typename Take, typename Look, typename Refused>
 void run_cases(Take take, Look look, Refused refused) {
@@ -151,6 +172,7 @@ void run_cases(Take take, Look look, Refused refused) {
 #define EVAL_CASE(python, layer, ...) RUN(python, false, Forward, (layer), __VA_ARGS__)
 #define INDICES_CASE(python, layer, ...) RUN(python, true, WithIndices, (layer), __VA_ARGS__)
 #define PACKED_CASE(layer, ...) RUN("", true, Packed, (layer), __VA_ARGS__)
+#define STATIC_CASE(layer, ...) RUN("", true, StaticHeads, (layer), __VA_ARGS__)
 #include "layer_cases.inc"
 }
 

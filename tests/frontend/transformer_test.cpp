@@ -2,6 +2,7 @@
 // of three networks made with manual_seed(1), their results and gradients, and 20 losses and norms of a classifier (manual_seed(3)):
 // scripts/make_transformer_golden.py.
 #include <doctest/doctest.h>
+#include <tenon/nn/attention.h>
 #include <tenon/tenon.h>
 #include <unistd.h>
 
@@ -163,6 +164,41 @@ TEST_CASE("transformers: what does not fit is said at the call") {
   CHECK(error_of([&] { net(rand({5, 3, 8}), rand({4, 2, 8})); }).find("equal batch size") != std::string::npos);
   CHECK(error_of([&] { net(rand({5, 3, 6}), rand({4, 3, 6})); }).find("same feature size as d_model") != std::string::npos);
   CHECK(error_of([] { nn::TransformerEncoderLayer(9, 2); }) == "embed_dim must be divisible by num_heads");
+}
+
+TEST_CASE("attention: masks and given heads that do not fit are said at the call, masks of bytes are read") {
+  namespace F = nn::functional;
+  manual_seed(1);
+  nn::MultiheadAttention attention(4, 2);
+  const Tensor x = randn({3, 5, 4}), y = randn({6, 5, 4});
+  const auto refused = [&](const Tensor& padding, const Tensor& mask) { return error_of([&] { attention(x, y, y, padding, true, mask); }); };
+  CHECK(refused(ones({5, 3}, kBool), {}).find("key_padding_mask: expected 5 x 6 (batch and sources), but got [5, 3]") == 0);
+  CHECK(refused({}, ones({6, 3}, kBool)).find("The size of the 2D attn_mask is not correct: expected 3 x 6, but got [6, 3]") == 0);
+  CHECK(refused({}, ones({5, 3, 6}, kBool)).find("The size of the 3D attn_mask is not correct: expected 10 x 3 x 6, but got [5, 3, 6]") == 0);
+  CHECK(refused({}, ones({6}, kBool)).find("attn_mask's dimension 1 is not supported") == 0);
+  const Tensor mask = ones({3, 6}).triu(2), padding = arange(30).reshape({5, 6}) % 4 == 1;
+  struct Collect : WarningHandler {
+    void process(const Warning& warning) override { seen.push_back(warning.msg()); }
+    std::vector<std::string> seen;
+  } collect;
+  Tensor by_bytes;
+  {
+    const WarningUtils::WarningHandlerGuard guard(&collect);
+    by_bytes = std::get<0>(attention(x, y, y, padding.to(kByte), true, mask.to(kByte)));
+  }
+  CHECK(collect.seen == std::vector<std::string>{"Byte tensor for `attn_mask` in `nn.MultiheadAttention` is deprecated. Use bool tensor instead.",
+                                                 "Byte tensor for `key_padding_mask` in `nn.MultiheadAttention` is deprecated. Use bool tensor instead."});
+  CHECK(equal(by_bytes, std::get<0>(attention(x, y, y, padding, true, mask.to(kBool)))));
+  const auto options = [&] {
+    return F::MultiheadAttentionForwardFuncOptions(4, 2, attention->in_proj_weight, attention->in_proj_bias, {}, {}, false, 0.0,
+                                                   attention->out_proj->weight, attention->out_proj->bias);
+  };
+  const auto by_function = [&](const F::MultiheadAttentionForwardFuncOptions& o) { return error_of([&] { F::multi_head_attention_forward(x, y, y, o); }); };
+  CHECK(by_function(options().embed_dim_to_check(5)).find("was expecting embedding dimension of 5, but got 4") == 0);
+  CHECK(by_function(options().num_heads(3)).find("embed_dim must be divisible by num_heads") == 0);
+  CHECK(by_function(options().static_k(ones({5, 6, 2}))).find("expecting static_k of sizes [10, sources, 2], but got [5, 6, 2]") == 0);
+  CHECK(by_function(options().bias_k(ones({1, 1, 4}))).find("bias_k and bias_v are given together, or neither is") == 0);
+  CHECK(by_function(options().bias_k(ones({1, 1, 4})).bias_v(ones({1, 1, 4})).static_k(ones({10, 6, 2}))).find("bias cannot be added to static key.") == 0);
 }
 
 TEST_CASE("utils: gradients clipped, and parameters as one vector") {

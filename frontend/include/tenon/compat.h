@@ -61,7 +61,9 @@
 #include <vector>
 
 #include "tenon/data/chunk.h"  // IWYU pragma: export
+#include "tenon/data/queue.h"  // IWYU pragma: export
 #include "tenon/native.h"      // IWYU pragma: export
+#include "tenon/nn/attention.h"  // IWYU pragma: export
 #include "tenon/out_forms.h"   // IWYU pragma: export
 #include "tenon/tenon.h"       // IWYU pragma: export
 

@@ -1445,8 +1445,30 @@ using namespace ::tenon::data::datasets::detail;
 }  // namespace torch::data::datasets::detail
 
 namespace torch::data::detail {
-using namespace ::tenon::data::detail;
+using ::tenon::data::detail::BatchJob;
+using ::tenon::data::detail::BatchMaker;
+using ::tenon::data::detail::DataShuttle;
+using ::tenon::data::detail::Function;
+using ::tenon::data::detail::LoaderPlace;
+using ::tenon::data::detail::Pass;
+using ::tenon::data::detail::Queue;
+using ::tenon::data::detail::WorkerScope;
+using ::tenon::data::detail::compute;
+using ::tenon::data::detail::normalized;
+using ::tenon::data::detail::seed_of_epoch;
+using ::tenon::data::detail::stacked;
+using ::tenon::data::detail::tensors_of;
 }  // namespace torch::data::detail
+
+namespace torch::data::detail::sequencers {
+using ::tenon::data::detail::sequencers::NoSequencer;
+using ::tenon::data::detail::sequencers::OrderedSequencer;
+using ::tenon::data::detail::sequencers::Sequencer;
+}  // namespace torch::data::detail::sequencers
+
+namespace torch::data::detail::sequencers::detail {
+using namespace ::tenon::data::detail::sequencers::detail;
+}  // namespace torch::data::detail::sequencers::detail
 
 namespace torch::data::example {
 using namespace ::tenon::data::example;
@@ -1940,6 +1962,7 @@ using ::tenon::nn::ZeroPad2dOptions;
 using ::tenon::nn::ZeroPad3d;
 using ::tenon::nn::ZeroPad3dImpl;
 using ::tenon::nn::ZeroPad3dOptions;
+using ::tenon::nn::activation_t;
 }  // namespace torch::nn
 
 namespace torch::nn::detail {

@@ -143,6 +143,30 @@ void orthonormalise(double* vectors, int64_t count, int64_t n) {
 
 }  // namespace
 
+Tensor dirac_(Tensor tensor, int64_t groups) {
+  check(tensor.dim() >= 3 && tensor.dim() <= 5, "Only tensors with 3, 4, or 5 dimensions are supported");
+  check(groups > 0 && tensor.size(0) % groups == 0, "dim 0 must be divisible by groups");
+  const NoGradGuard no_grad;
+  tensor.zero_();
+  Tensor center = tensor;
+  for (int64_t d = tensor.dim(); d-- > 2;) center = center.select(d, tensor.size(d) / 2);
+  for (const Tensor& group : center.chunk(groups, 0)) group.diagonal().fill_(1);
+  return tensor;
+}
+
+Tensor sparse_(Tensor matrix, double sparsity, double std) {
+  check(matrix.dim() == 2, "Sparse initialization is only supported for tensors with 2 dimensions");
+  check(sparsity >= 0 && sparsity <= 1, "sparsity must be between 0 and 1, but got ", sparsity);
+  const NoGradGuard no_grad;
+  const int64_t rows = matrix.size(0), columns = matrix.size(1);
+  const auto zero = static_cast<int64_t>(std::ceil(sparsity * static_cast<double>(rows)));
+  matrix.normal_(0, std);
+  std::vector<Tensor> places;
+  for (int64_t column = 0; column < columns; ++column) places.push_back(randperm(rows).slice(0, 0, zero));
+  if (columns > 0) matrix.scatter_(0, stack(places, 1).to(matrix.device()), 0);
+  return matrix;
+}
+
 Tensor orthogonal_(Tensor tensor, double gain) {
   check(tensor.dim() >= 2, "Only tensors with 2 or more dimensions are supported");
   const NoGradGuard no_grad;

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <ostream>
 
-#include "frontend/src/nn/attention.h"
 #include "frontend/src/nn/layer_text.h"
 #include "frontend/src/nn/recurrent.h"
 #include "frontend/src/tensor/call.h"
@@ -10,6 +9,7 @@
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/native.h"
+#include "tenon/nn/attention.h"
 #include "tenon/nn/init.h"
 #include "tenon/nn/layers.h"
 #include "tenon/random.h"
@@ -250,17 +250,6 @@ void GRUCellImpl::pretty_print(std::ostream& out) const { print(out, "GRUCell");
 
 // --- attention
 
-namespace {
-
-// The masks of a layer as one for scaled_dot_product_attention: theirs are true where nothing takes part. Nothing if there is none.
-MaybeTensor joined_mask(const Tensor& mask, const Tensor& padding) {
-  if (!padding.defined()) return !mask.defined() ? MaybeTensor() : mask.scalar_type() == kBool ? logical_not(mask) : mask;
-  if (mask.defined() && mask.scalar_type() != kBool) return where(padding, -HUGE_VAL, mask);
-  return logical_not(mask.defined() ? logical_or(mask, padding) : padding);
-}
-
-}  // namespace
-
 MultiheadAttentionImpl::MultiheadAttentionImpl(const MultiheadAttentionOptions& given) : options(given) {
   const int64_t size = options.embed_dim();
   check(options.num_heads() > 0 && size % options.num_heads() == 0,
@@ -294,71 +283,15 @@ void MultiheadAttentionImpl::_reset_parameters() {
   init::xavier_normal_(bias_v);
 }
 
-std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query, const Operand& key,
-                                                           const Operand& value,
-                                                           const Operand& key_padding_mask, bool need_weights,
-                                                           const Operand& attn_mask,
+std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query, const Operand& key, const Operand& value,
+                                                           const Operand& key_padding_mask, bool need_weights, const Operand& attn_mask,
                                                            bool average_attn_weights) const {
-  const CallScope call("multi_head_attention_forward", query, key, value);
-  const int64_t size = options.embed_dim(), heads = options.num_heads(), depth = size / heads;
-  check(query.dim() == 3 && key.dim() == 3 && value.dim() == 3,
-        "MultiheadAttention: query, key and value are [length, batch, features]");
-  check(query.size(2) == size, "was expecting embedding dimension of ", size, ", but got ", query.size(2));
-  if (_qkv_same_embed_dim)
-    check(key.sizes() == value.sizes(), "key shape ", key.sizes(), " does not match value shape ", value.sizes());
-  else
-    check(key.sizes().slice(0, 2) == value.sizes().slice(0, 2), "key's sequence and batch dims ", key.sizes().slice(0, 2),
-          " do not match value's ", value.sizes().slice(0, 2));
-  const int64_t length = query.size(0), batch = query.size(1), given = key.size(0);
-  const int64_t added = options.add_bias_kv() + options.add_zero_attn(), sources = given + added;
-  // [batch, heads, length, depth] of x under `parts` of the three projections from `first` on, as one product. Nothing is copied, but each
-  // part is a value of its own: its gradient is that of a chunk, where a view's would be written into the memory of all.
-  const auto heads_of = [&](const Tensor& x, int64_t first, int64_t parts) {
-    const Tensor bias = options.bias() ? in_proj_bias.narrow(0, first * size, parts * size) : Tensor();
-    const Tensor weight = _qkv_same_embed_dim ? in_proj_weight.narrow(0, first * size, parts * size)
-                          : first == 0        ? q_proj_weight
-                          : first == 1        ? k_proj_weight
-                                              : v_proj_weight;
-    std::vector<Tensor> results = functional::linear(x, weight, bias).chunk(parts, 2);
-    for (Tensor& result : results) result = result.contiguous().reshape({x.size(0), batch, heads, depth}).permute({1, 2, 0, 3});
-    return results;
-  };
-  const bool drops = is_training() && options.dropout() > 0;
-  const auto out = [&](const Tensor& mixed) { return out_proj(mixed.permute({2, 0, 1, 3}).reshape({length, batch, size})); };
-  Tensor mask = attn_mask, padding = key_padding_mask;
-  if (added && mask.defined()) mask = constant_pad_nd(mask, {0, added});
-  if (added && padding.defined()) padding = constant_pad_nd(padding, {0, added});
-  if (mask.defined() && mask.dim() == 3) mask = mask.reshape({batch, heads, length, sources});
-  if (padding.defined()) padding = padding.reshape({batch, 1, 1, sources});
-  const bool mask_adds = mask.defined() && mask.scalar_type() != kBool;
-  const bool masks_fit = (!mask_adds || mask.scalar_type() == query.scalar_type()) && (!padding.defined() || padding.scalar_type() == kBool);
-  const bool one_source = key.is_same(value) && _qkv_same_embed_dim, packed = one_source && query.is_same(key);
-  std::vector<Tensor> projected = heads_of(query, 0, packed ? 3 : 1);
-  const auto append = [&](const Tensor& x, int64_t first, int64_t parts) {
-    for (Tensor& part : heads_of(x, first, parts)) projected.push_back(std::move(part));
-  };
-  if (!packed) append(key, 1, one_source ? 2 : 1);
-  if (!one_source) append(value, 2, 1);
-  const auto with_added = [&](const Tensor& x, const Tensor& learned) {
-    std::vector<Tensor> parts{x};
-    if (learned.defined()) parts.push_back(learned.reshape({1, heads, 1, depth}).expand({batch, heads, 1, depth}));
-    if (options.add_zero_attn()) parts.push_back(zeros({batch, heads, 1, depth}, x.options()));
-    return parts.size() == 1 ? x : cat(parts, 2);
-  };
-  const Tensor q = projected[0], k = with_added(projected[1], bias_k), v = with_added(projected[2], bias_v);
-  const bool at_once = !drops && masks_fit && attends_at_once(q, k, v);
-  Tensor mixed;
-  if (at_once) mixed = out(scaled_dot_product_attention(q, k, v, joined_mask(mask, padding)));
-  if (at_once && !need_weights) return {mixed, Tensor()};
-  // Weights are a value apart then: nothing computes them for a program that only looks at the result.
-  Tensor scores = matmul(q * std::sqrt(1 / static_cast<double>(depth)), k.transpose(2, 3));  // a half might not hold the product itself
-  const double minus_infinity = -HUGE_VAL;
-  if (mask.defined()) scores = mask_adds ? scores + mask : scores.masked_fill(mask, minus_infinity);
-  if (padding.defined()) scores = scores.masked_fill(padding, minus_infinity);
-  const Tensor attention = softmax(scores, -1);
-  if (!at_once) mixed = out(matmul(dropout(attention, options.dropout(), drops), v));
-  if (!need_weights) return {mixed, Tensor()};
-  return {mixed, average_attn_weights ? attention.mean({1}) : attention};
+  functional::MultiheadAttentionForwardFuncOptions call(options.embed_dim(), options.num_heads(), in_proj_weight, in_proj_bias, bias_k, bias_v,
+                                                        options.add_zero_attn(), options.dropout(), out_proj->weight, out_proj->bias);
+  call.training(is_training()).key_padding_mask(key_padding_mask).need_weights(need_weights).attn_mask(attn_mask);
+  call.average_attn_weights(average_attn_weights).use_separate_proj_weight(!_qkv_same_embed_dim);
+  call.q_proj_weight(q_proj_weight).k_proj_weight(k_proj_weight).v_proj_weight(v_proj_weight);
+  return functional::multi_head_attention_forward(query, key, value, call);
 }
 
 }  // namespace tenon::nn

@@ -25,6 +25,10 @@ Tensor kaiming_uniform_(Tensor tensor, double a = 0, FanModeType mode = kFanIn,
                         NonlinearityType nonlinearity = kLeakyReLU);
 Tensor kaiming_normal_(Tensor tensor, double a = 0, FanModeType mode = kFanIn,
                        NonlinearityType nonlinearity = kLeakyReLU);
+// For the weight of a convolution, [out, in, window..] of 3 to 5 dims: keeps as many channels as there can be, in each group of `out`.
+Tensor dirac_(Tensor tensor, int64_t groups = 1);
+// A matrix of normal numbers, in each column a part of `sparsity` (0 to 1, rounded up) at random rows zero.
+Tensor sparse_(Tensor matrix, double sparsity, double std = 0.01);
 // A (semi-)orthogonal matrix: the Q of a normal one, times the signs of R's diagonal. Later dims count as columns.
 Tensor orthogonal_(Tensor tensor, double gain = 1.0);
 // Normal numbers, those outside [a, b] drawn anew in effect: the inverse of the distribution function at

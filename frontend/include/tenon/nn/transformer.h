@@ -23,6 +23,7 @@ class FeedForwardActivation {
  private:
   Function<Tensor(const Tensor&)> function_;
 };
+using activation_t = FeedForwardActivation;
 
 // The options of an encoder's and of a decoder's layer.
 struct TransformerLayerOptions {
