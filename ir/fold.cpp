@@ -11,6 +11,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <vector>
 
 namespace tenon::ir {
 namespace {
@@ -305,23 +306,32 @@ NodeRef update_of_everything(O o) {
   return is_contiguous_place_list(o, sizes, o.ints, o.ints.back()) ? reshape(o.in[1], o.type.shape) : NodeRef();
 }
 
-// A stride for each dim and an offset, in elements of `base`, of what a slice, a permuted or a strided view of it reads; nothing for
+// A stride for each dim and an offset, in elements of `base`, of what slices, permutations and a strided view of it read; nothing for
 // another node.
 std::optional<Dims> places_read(const NodeRef& view, const NodeRef& base) {
   const auto is_dense = [&](const NodeRef& x) { return x == base || (x->op() == Op::Reshape && operand(x) == base); };
-  const size_t rank = view->shape().size();
-  Dims places = contiguous_strides(view->shape());
-  places.push_back(0);
-  if (is_dense(view)) return places;
-  const std::span<const int64_t> ints = view->ints();
-  if (view->op() == Op::Strided) return is_dense(operand(view)) ? std::optional(Dims(ints.last(rank + 1))) : std::nullopt;
-  if (view->op() != Op::Slice && view->op() != Op::Permute) return {};
-  const std::optional<Dims> inner = places_read(operand(view), base);
-  if (!inner) return {};
-  places.back() = inner->back();
-  for (size_t d = 0; d < rank; ++d) {
-    places[d] = view->op() == Op::Permute ? (*inner)[static_cast<size_t>(ints[d])] : ints[rank + d] * (*inner)[d];
-    if (view->op() == Op::Slice) places.back() += ints[d] * (*inner)[d];
+  std::vector<NodeRef> moves;  // the last first
+  NodeRef inner = view;
+  for (; inner->op() == Op::Slice || inner->op() == Op::Permute; inner = operand(inner)) moves.push_back(inner);
+  Dims places;
+  if (is_dense(inner)) {
+    places = contiguous_strides(inner->shape());
+    places.push_back(0);
+  } else if (inner->op() == Op::Strided && is_dense(operand(inner))) {
+    const std::span<const int64_t> ints = inner->ints();
+    places = Dims(ints.last(inner->shape().size() + 1));
+  } else {
+    return {};
+  }
+  for (; !moves.empty(); moves.pop_back()) {
+    const NodeRef& move = moves.back();
+    const std::span<const int64_t> ints = move->ints();
+    const size_t rank = move->shape().size();
+    const Dims before = places;
+    for (size_t d = 0; d < rank; ++d) {
+      places[d] = move->op() == Op::Permute ? before[static_cast<size_t>(ints[d])] : ints[rank + d] * before[d];
+      if (move->op() == Op::Slice) places.back() += ints[d] * before[d];
+    }
   }
   return places;
 }

@@ -5,8 +5,8 @@ Usage: check_nvrtc.py CACHE... [--arch 75,80,90] [--library FILE] [--one-of N] [
 
 CACHE is a folder with .bin files somewhere below it (XDG_CACHE_HOME of `scripts/gpu_test.sh simulate`). The simulated NVRTC keeps the text
 of a kernel as its machine code (tests/cuda_sim/image.h), so a cache has each distinct text once for each kind of GPU. Texts that
-use tensor cores are compiled for sm_80 and up, and texts that ask for more shared memory than a block has only where it has that much: no other GPU is given them. Prints errors, spills, and the time and
-registers that kernels take. Ends with 1 if NVRTC refuses a text or spills registers.
+use tensor cores are compiled for sm_80 and up, and texts that ask for much shared memory only where a block has it: no other GPU
+is given them. Prints errors, spills, and the time and registers that kernels take. Ends with 1 if NVRTC refuses a text or spills registers.
 """
 import argparse
 import ctypes

@@ -73,7 +73,10 @@ def present(names, header, options):
     """The names, with their scopes, that a program can use which includes the header."""
     every = [f"{scope}::{name}" for scope in names for name in names[scope]]
     source = f"#include <{header}>\n#line 1\n" + "".join(f"namespace probe_{i} {{ using {name}; }}\n" for i, name in enumerate(every))
-    run = subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-w", "-fsyntax-only", "-fmax-errors=0", *options, "-x", "c++", "-"],
+    compiler = os.environ.get("CXX", "c++")
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    every_error = ["-ferror-limit=0"] if "clang" in version else []
+    run = subprocess.run([compiler, "-std=c++20", "-w", "-fsyntax-only", *every_error, *options, "-x", "c++", "-"],
                          input=source, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     missing = {int(line) - 1 for line in re.findall(r"^<stdin>:(\d+):\d+: error", run.stderr, re.M)}
     return {name for i, name in enumerate(every) if i not in missing}

@@ -1,5 +1,5 @@
 // Every layer against LibTorch: the cases of layer_cases.inc, whose answers scripts/make_layers_golden.py has written.
-#include <tenon/nn/attention.h>
+#include <tenon/nn/multi_head_attention.h>
 #include <tenon/tenon.h>
 
 #include <doctest/doctest.h>

@@ -2,7 +2,7 @@
 // of three networks made with manual_seed(1), their results and gradients, and 20 losses and norms of a classifier (manual_seed(3)):
 // scripts/make_transformer_golden.py.
 #include <doctest/doctest.h>
-#include <tenon/nn/attention.h>
+#include <tenon/nn/multi_head_attention.h>
 #include <tenon/tenon.h>
 #include <unistd.h>
 

@@ -60,12 +60,12 @@
 #include <variant>
 #include <vector>
 
-#include "tenon/data/chunk.h"  // IWYU pragma: export
-#include "tenon/data/queue.h"  // IWYU pragma: export
-#include "tenon/native.h"      // IWYU pragma: export
-#include "tenon/nn/attention.h"  // IWYU pragma: export
-#include "tenon/out_forms.h"   // IWYU pragma: export
-#include "tenon/tenon.h"       // IWYU pragma: export
+#include "tenon/data/chunk.h"                // IWYU pragma: export
+#include "tenon/data/queue.h"                // IWYU pragma: export
+#include "tenon/native.h"                    // IWYU pragma: export
+#include "tenon/nn/multi_head_attention.h"   // IWYU pragma: export
+#include "tenon/out_forms.h"                 // IWYU pragma: export
+#include "tenon/tenon.h"                     // IWYU pragma: export
 
 namespace tenon {
 

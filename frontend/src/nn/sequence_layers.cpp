@@ -9,7 +9,7 @@
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/native.h"
-#include "tenon/nn/attention.h"
+#include "tenon/nn/multi_head_attention.h"
 #include "tenon/nn/init.h"
 #include "tenon/nn/layers.h"
 #include "tenon/random.h"
