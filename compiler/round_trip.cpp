@@ -1,9 +1,9 @@
 // Print, parse, print: the first word of a text says which level it is.
 #include "compiler/round_trip.h"
 
-#include "ir/graph.h"
-#include "ir/kernel.h"
-#include "ir/looptree.h"
+#include "ir/graph/graph.h"
+#include "ir/kernel/kernel.h"
+#include "ir/looptree/looptree.h"
 
 namespace tenon::compiler {
 

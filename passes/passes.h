@@ -8,14 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/kernel.h"
-#include "ir/target.h"
+#include "ir/graph/graph.h"
+#include "ir/kernel/kernel.h"
+#include "ir/op/target.h"
 
 namespace tenon::passes {
 
 // Graph -> graph. Each is pure; each file in passes/ opens with what it does and a small before/after.
-ir::Graph simplify(const ir::Graph& graph);        // algebraic identities (the rules of ir/fold.cpp)
+ir::Graph simplify(const ir::Graph& graph);        // algebraic identities (the rules of ir/graph/fold.cpp)
 ir::Graph fold_constants(const ir::Graph& graph);  // ops on constants, up to kFoldLimit elements of work
 ir::Graph fold_views(const ir::Graph& graph);      // chains of movement ops become one or none
 ir::Graph lay_out_products(const ir::Graph& graph);  // products are stored as they are read

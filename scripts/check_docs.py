@@ -81,7 +81,7 @@ def check_names(file):
 
 def check_count():
     """The number of operations of a graph, if the page of graphs has another than the table."""
-    table = (ROOT / "ir/ops.def").read_text().split("kernel and loop-tree level only")[0]
+    table = (ROOT / "ir/op/ops.def").read_text().split("kernel and loop-tree level only")[0]
     count = len(re.findall(r"^OP\(", table, re.M))
     if f"**There are {count} operations**" not in (ROOT / "docs/graph.md").read_text():
         yield f"docs/graph.md: there are {count} operations"

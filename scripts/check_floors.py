@@ -4,7 +4,7 @@ exits 1, or says how many files it read.
 
   floors    a file includes its own floor and floors below: frontend -> runtime -> compiler -> codegen -> passes -> ir
   rooms     inside a floor a file includes its own room and rooms before it (ROOMS below; what stands in one line is one room)
-  devices   runtime/ names no device: only runtime/device.cpp, which registers it, includes runtime/cpu; no floor above looks
+  devices   runtime/ names no device: only runtime/device/device.cpp, which registers it, includes runtime/cpu; no floor above looks
             into it either, and llvm_backend is named only there and where it is defined
   public    frontend/include/tenon/* includes <tenon/...> and the standard library only, and neither iostream nor regex
   LLVM      <llvm/...> only under codegen/llvm
@@ -25,7 +25,7 @@ ROOMS = {  # by floor, from the lowest
 }
 PUBLIC = "frontend/include/tenon/"
 DEVICE_ROOMS = ("runtime/cpu/", "runtime/cuda/")
-REGISTRY = "runtime/device.cpp"
+REGISTRY = "runtime/device/device.cpp"
 OPEN_HEADERS = {"runtime/cpu/vectorised.h",  # for loops of the host's own
                 "runtime/cuda/cuda.h"}       # what programs ask of CUDA beside tensors
 HOST_COMPILER = re.compile(r"\bllvm_backend\b")
@@ -76,7 +76,7 @@ def check_include(path, name, angle):
         yield f"{FLOORS[own]} includes {name} of {FLOORS[target]}, a floor above it"
     if name.startswith(DEVICE_ROOMS) and name not in OPEN_HEADERS and path != REGISTRY:
         if not path.startswith(name[:name.rindex("/") + 1]):
-            yield f"{name} is of a device; others see runtime/device.h"
+            yield f"{name} is of a device; others see runtime/device/device.h"
     room, other = room_of(path), None if angle else room_of(name)
     if room is not None and other is not None and other > room:
         yield f"{name} is of a room behind this one: see ROOMS"
@@ -103,7 +103,7 @@ def check_file(path, text):
                 yield number, reason
             continue
         if HOST_COMPILER.search(COMMENT_OR_STRING.sub("", line)) and not path.startswith(("codegen/llvm/", "runtime/cpu/")):
-            yield number, "llvm_backend is the CPU's compiler; others ask runtime/device.h"
+            yield number, "llvm_backend is the CPU's compiler; others ask runtime/device/device.h"
         if not cuda_allowed:
             name = CUDA_NAME.search(COMMENT_OR_STRING.sub("", line))
             if name:
@@ -125,33 +125,33 @@ def check_tree(root):
 
 
 CLEAN = {
-    "ir/graph.cpp": '#include "ir/graph.h"\n#include <vector>\n// CUdevice in a comment\n',
-    "codegen/llvm/jit.cpp": '#include <llvm/IR/Module.h>\n#include "ir/graph.h"\n',
+    "ir/graph/graph.cpp": '#include "ir/graph/graph.h"\n#include <vector>\n// CUdevice in a comment\n',
+    "codegen/llvm/jit.cpp": '#include <llvm/IR/Module.h>\n#include "ir/graph/graph.h"\n',
     "runtime/cuda/driver.h": "using CUdevice = int;\n",
-    "runtime/device.cpp": '#include "runtime/cpu/cpu_device.h"\n',
-    "runtime/cpu/cpu_device.cpp": '#include "runtime/cpu/thread_pool.h"\n#include "runtime/device.h"\nusing llvm_backend::emit;\n',
+    "runtime/device/device.cpp": '#include "runtime/cpu/cpu_device.h"\n',
+    "runtime/cpu/cpu_device.cpp": '#include "runtime/cpu/thread_pool.h"\n#include "runtime/device/device.h"\nusing llvm_backend::emit;\n',
     "frontend/src/random/fill.cpp": '#include "runtime/cpu/vectorised.h"\n',
     "frontend/src/tensor/cuda.cpp": '#include "runtime/cuda/cuda.h"\n',
     "frontend/include/tenon/tensor.h": "#include <tenon/error.h>\n#include <cstdint>\n#include <ostream>\n",
     "passes/fusion/fusion.cpp": '#include "passes/fusion/group.h"\n#include "passes/schedule/schedule.h"\n',
-    "frontend/src/tensor/tensor.cpp": '#include <tenon/tensor.h>\n#include "runtime/evaluate.h"\n#include "local.h"\n',
+    "frontend/src/tensor/tensor.cpp": '#include <tenon/tensor.h>\n#include "runtime/run/evaluate.h"\n#include "local.h"\n',
 }
 FAULTY = {
     "ir/up.cpp": ('#include "passes/fusion/fusion.h"\n', "a floor above"),
-    "codegen/up.cpp": ('\n#include "runtime/buffer.h"\n', "a floor above"),
+    "codegen/up.cpp": ('\n#include "runtime/memory/buffer.h"\n', "a floor above"),
     "passes/schedule/up.cpp": ('#include "passes/fusion/fusion.h"\n', "a room behind"),
     "frontend/src/views/up.cpp": ('#include "frontend/src/nn/loss.h"\n', "a room behind"),
     "runtime/up.cpp": ("#include <tenon/tensor.h>\n", "a floor above"),
     "runtime/llvm.cpp": ("#include <llvm/IR/Module.h>\n", "LLVM's"),
-    "runtime/plan.cpp": ('#include "runtime/cpu/thread_pool.h"\n', "of a device"),
+    "runtime/plan/plan.cpp": ('#include "runtime/cpu/thread_pool.h"\n', "of a device"),
     "runtime/cpu/other.cpp": ('#include "runtime/cuda/driver.h"\n', "of a device"),
     "frontend/src/io/pool.cpp": ('#include "runtime/cpu/thread_pool.h"\n', "of a device"),
-    "runtime/report.cpp": ("codegen::llvm_backend::emit_ir(tree);\n", "CPU's compiler"),
+    "runtime/report/report.cpp": ("codegen::llvm_backend::emit_ir(tree);\n", "CPU's compiler"),
     "codegen/llvm.cpp": ('#include "llvm-c/Core.h"\n', "LLVM's"),
     "runtime/gpu.cpp": ("CUdevice device;\n", "belongs under"),
     "runtime/launch.cpp": ("  cuLaunchKernel(f);\n", "belongs under"),
     "runtime/cuda/toolkit.cpp": ("#include <cuda.h>\n", "toolkit header"),
-    "frontend/include/tenon/ir.h": ('#include "ir/graph.h"\n', "neither a public header"),
+    "frontend/include/tenon/ir.h": ('#include "ir/graph/graph.h"\n', "neither a public header"),
     "frontend/include/tenon/json.h": ("#include <nlohmann/json.hpp>\n", "neither a public header"),
     "frontend/include/tenon/io.h": ("#include <iostream>\n", "compile time"),
     "frontend/include/stray.h": ("#include <vector>\n", "stand in"),

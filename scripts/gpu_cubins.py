@@ -23,7 +23,7 @@ import zlib
 
 import check_nvrtc
 
-HEADER = struct.Struct("<8sQQ16s")  # of an entry: magic, sizes of key and payload, checksum (runtime/disk_cache.h)
+HEADER = struct.Struct("<8sQQ16s")  # of an entry: magic, sizes of key and payload, checksum (runtime/cache/disk_cache.h)
 
 
 class Hash128(ctypes.Structure):

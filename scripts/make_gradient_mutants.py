@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A copy of ir/gradient.cpp whose rules can be made wrong one at a time, for tests/mutants.
+"""A copy of ir/gradient/gradient.cpp whose rules can be made wrong one at a time, for tests/mutants.
 
 usage: make_gradient_mutants.py OUT
 
@@ -49,8 +49,8 @@ def is_formula(line):
 
 def main():
     global where
-    source = (ROOT / "ir/gradient.cpp").read_text()
-    table = (ROOT / "ir/gradients.def").read_text()
+    source = (ROOT / "ir/gradient/gradient.cpp").read_text()
+    table = (ROOT / "ir/gradient/gradients.def").read_text()
     start, end = source.index("// --- elementwise"), source.index("// --- the table")
     rules = []
     for line in source[start:end].split("\n"):
@@ -69,7 +69,7 @@ def main():
         if m:
             where = f"{m[1]},{m[2].strip()}"
         rows.append(f"GRAD({m[1]},{m[2]},{m[3]}, whole_row({number()}, s, [&]() -> Expr {{ return {marked(m[4])}; }}))" if m and m[1] != "..." else line)
-    mutated = source[:start] + '#include "mutants/mutate.h"\n' + "\n".join(rules) + source[end:].replace('#include "ir/gradients.def"', "\n".join(rows))
+    mutated = source[:start] + '#include "mutants/mutate.h"\n' + "\n".join(rules) + source[end:].replace('#include "ir/gradient/gradients.def"', "\n".join(rows))
     listed = "".join(f'  "{name}",\n' for name in names)
     Path(sys.argv[1]).write_text(f"// Written by scripts/make_gradient_mutants.py.\n{mutated}\nnamespace mutants {{\nconst std::vector<std::string> names = {{\n"
                                  f"{listed}}};\n}}\n")

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/looptree.h"
+#include "ir/looptree/looptree.h"
 
 namespace tenon::codegen::bytecode {
 

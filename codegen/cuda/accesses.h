@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/looptree.h"
+#include "ir/looptree/looptree.h"
 
 namespace tenon::codegen::cuda {
 

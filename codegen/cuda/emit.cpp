@@ -20,7 +20,7 @@
 #include <map>
 #include <set>
 
-#include "ir/text.h"
+#include "ir/base/text.h"
 
 namespace tenon::codegen::cuda {
 

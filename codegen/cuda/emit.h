@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ir/looptree.h"
+#include "ir/looptree/looptree.h"
 
 namespace tenon::codegen::cuda {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "ir/reduce_tree.h"
+#include "ir/kernel/reduce_tree.h"
 
 namespace tenon::codegen {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <span>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace tenon::codegen {
 
@@ -34,7 +34,7 @@ struct Factors {
 };
 using FactorSource = std::function<Factors(int64_t at)>;
 
-// The sum of `count` products, fused for floats, in the order of ir/sum_order.h. f16 and bf16 accumulate in
+// The sum of `count` products, fused for floats, in the order of ir/op/sum_order.h. f16 and bf16 accumulate in
 // f32, rounded at the end.
 uint64_t contract_row(ir::DType operand, int64_t count, const FactorSource& source);
 

@@ -1,11 +1,11 @@
-// Runs a graph node by node on host arrays, in topological order: each node's value by ir/graph_evaluate.h,
+// Runs a graph node by node on host arrays, in topological order: each node's value by ir/graph/graph_evaluate.h,
 // kept until its last reader has run. Also the host arrays themselves.
 #include <cstring>
 
 #include "codegen/interpreter/interpreter.h"
-#include "ir/graph_evaluate.h"
-#include "ir/graph_infer.h"
-#include "ir/graph_map.h"
+#include "ir/graph/graph_evaluate.h"
+#include "ir/graph/graph_infer.h"
+#include "ir/graph/graph_map.h"
 
 namespace tenon::codegen {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/kernel.h"
+#include "ir/graph/graph.h"
+#include "ir/kernel/kernel.h"
 
 namespace tenon::codegen {
 

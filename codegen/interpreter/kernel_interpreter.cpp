@@ -12,7 +12,7 @@
 
 #include "codegen/interpreter/element_ops.h"
 #include "codegen/interpreter/interpreter.h"
-#include "ir/scan_order.h"
+#include "ir/op/scan_order.h"
 
 namespace tenon::codegen {
 namespace {

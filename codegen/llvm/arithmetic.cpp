@@ -266,7 +266,7 @@ class Arithmetic {
   }
 
   // float -> the bits of an f16 or bf16, rounding to nearest even; nan stays nan. The integer forms are those
-  // of ir/types.cpp.
+  // of ir/op/types.cpp.
   Value* narrow(Value* x, DType to) {
     Type* result = with_element(x->getType(), b_.getInt16Ty());
     if (to == DType::F16 && f16c_) {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "ir/ops.h"
+#include "ir/op/ops.h"
 
 namespace tenon::codegen::llvm_backend {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "ir/looptree.h"
+#include "ir/looptree/looptree.h"
 
 namespace llvm {
 class LLVMContext;

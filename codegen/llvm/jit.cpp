@@ -41,8 +41,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "ir/exit.h"
 #include "codegen/llvm/emit.h"
+#include "ir/base/exit.h"
 
 namespace tenon::codegen::llvm_backend {
 

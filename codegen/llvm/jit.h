@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codegen/executable.h"
-#include "ir/looptree.h"
+#include "ir/looptree/looptree.h"
 
 namespace tenon::codegen::llvm_backend {
 
@@ -19,7 +19,7 @@ int host_vector_bits();           // 128, 256 or 512
 // from several threads at once. Throws IrError on a malformed tree, or if LLVM rejects the module. `cpu` names another
 // CPU than the host, without the host's features ("x86-64-v3"): the same bits come out on every one.
 std::string compile_object(const ir::LoopTree& tree, const std::string& cpu = {});
-// Links what compile_object gave into this process; whoever keeps it in a file answers for its bytes (runtime/disk_cache.h).
+// Links what compile_object gave into this process; whoever keeps it in a file answers for its bytes (runtime/cache/disk_cache.h).
 // Throws std::runtime_error if it is no object, or has no such phases.
 std::unique_ptr<Executable> load_object(const std::string& object, int phase_count);
 

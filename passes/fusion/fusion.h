@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/kernel.h"
-#include "ir/target.h"
+#include "ir/graph/graph.h"
+#include "ir/kernel/kernel.h"
+#include "ir/op/target.h"
 #include "passes/schedule/schedule.h"
 
 namespace tenon::passes {

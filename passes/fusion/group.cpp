@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/graph_evaluate.h"
+#include "ir/graph/graph_evaluate.h"
 
 namespace tenon::passes::fusion {
 

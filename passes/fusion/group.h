@@ -9,10 +9,10 @@
 #include <optional>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/graph_map.h"
-#include "ir/index.h"
-#include "ir/kernel.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/graph_map.h"
+#include "ir/index/index.h"
+#include "ir/kernel/kernel.h"
 #include "passes/fusion/reads.h"
 #include "passes/schedule/schedule.h"
 

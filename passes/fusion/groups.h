@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/graph_map.h"
+#include "ir/graph/graph_map.h"
 #include "passes/fusion/group.h"
 
 namespace tenon::passes::fusion {

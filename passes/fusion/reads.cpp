@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "ir/graph_evaluate.h"
+#include "ir/graph/graph_evaluate.h"
 #include "passes/fusion/group.h"
 
 namespace tenon::passes::fusion {

@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/index.h"
-#include "ir/kernel.h"
-#include "ir/small_vector.h"
+#include "ir/base/small_vector.h"
+#include "ir/graph/graph.h"
+#include "ir/index/index.h"
+#include "ir/kernel/kernel.h"
 #include "passes/fusion/fusion.h"
 
 namespace tenon::passes::fusion {

@@ -3,7 +3,7 @@
 //   %0 = exp %x : f32[4]
 //   %1 = neg %x : f32[4]                  ->     %0 = neg %x : f32[4]
 //   return %1                                    return %0
-#include "ir/graph_map.h"
+#include "ir/graph/graph_map.h"
 #include "passes/passes.h"
 
 namespace tenon::passes {

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "ir/graph_evaluate.h"
+#include "ir/graph/graph_evaluate.h"
 #include "passes/graph/rebuild_graph.h"
 #include "passes/passes.h"
 

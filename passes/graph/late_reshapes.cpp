@@ -7,7 +7,7 @@
 //   return %r                                            return %y
 #include <algorithm>
 
-#include "ir/graph_map.h"
+#include "ir/graph/graph_map.h"
 #include "passes/graph/rebuild_graph.h"
 #include "passes/passes.h"
 

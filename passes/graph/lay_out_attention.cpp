@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "ir/attention.h"
+#include "ir/graph/attention.h"
 #include "passes/graph/rebuild_graph.h"
 #include "passes/passes.h"
 

@@ -17,7 +17,7 @@
 #include <numeric>
 #include <utility>
 
-#include "ir/graph_map.h"
+#include "ir/graph/graph_map.h"
 #include "passes/graph/rebuild_graph.h"
 #include "passes/passes.h"
 

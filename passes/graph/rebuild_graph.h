@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/graph_map.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/graph_map.h"
 
 namespace tenon::passes {
 

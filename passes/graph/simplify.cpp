@@ -1,4 +1,4 @@
-// Applies the algebra of ir/fold.cpp to a graph that was built without it, bottom up. One walk suffices: a
+// Applies the algebra of ir/graph/fold.cpp to a graph that was built without it, bottom up. One walk suffices: a
 // rule looks at operands that are already simple, and what it makes is simplified as it is made.
 //
 //   %0 = const 1.0 : f32[4]                      %0 = const 1.0 : f32[4]

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "ir/graph_map.h"
+#include "ir/graph/graph_map.h"
 #include "passes/graph/rebuild_graph.h"
 
 namespace tenon::passes {

@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace tenon::passes::math {
 

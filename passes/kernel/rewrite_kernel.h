@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace tenon::passes {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/looptree.h"
+#include "ir/looptree/looptree.h"
 
 namespace tenon::passes {
 

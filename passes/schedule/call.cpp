@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/attention.h"
+#include "ir/graph/attention.h"
 #include "passes/passes.h"
 
 namespace tenon::passes {

@@ -1,11 +1,11 @@
-// The arithmetic of reductions in loop trees, for schedules of all devices. What a reduction is, ir/ops.def says; the
+// The arithmetic of reductions in loop trees, for schedules of all devices. What a reduction is, ir/op/ops.def says; the
 // order in which schedules combine is that of ir::ReduceTree.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "ir/sum_order.h"
+#include "ir/op/sum_order.h"
 #include "passes/schedule/words.h"
 
 namespace tenon::passes {

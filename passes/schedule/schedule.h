@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/kernel.h"
-#include "ir/looptree.h"
-#include "ir/target.h"
+#include "ir/graph/graph.h"
+#include "ir/kernel/kernel.h"
+#include "ir/looptree/looptree.h"
+#include "ir/op/target.h"
 
 namespace tenon::passes {
 

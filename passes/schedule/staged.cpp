@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ir/reduce_tree.h"
+#include "ir/kernel/reduce_tree.h"
 
 namespace tenon::passes {
 

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ir/scan_order.h"
+#include "ir/op/scan_order.h"
 #include "passes/schedule/context.h"
 #include "passes/schedule/loops.h"
 
@@ -84,7 +84,7 @@ class ColumnStages : protected Staged {
   };
   std::vector<Column> open(int l);         // the loop's reductions, each sub-vector at the identity
   std::vector<Column> open_totals(int l);  // the same, for what blocks come to
-  // Whether it adds its elements in chains (ir/sum_order.h).
+  // Whether it adds its elements in chains (ir/op/sum_order.h).
   bool in_chains(Value reduction) { return (any_count_ || count_ > ir::kShortReduce) && c_.reducer(reduction).keeps_rest(); }
   void give_results(std::vector<Column>& columns);
 
@@ -123,7 +123,7 @@ class ColumnStages : protected Staged {
   void each_chain(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns, const std::function<void()>& end_chain);
 };
 
-// Reductions of the Lanes tree: the innermost axis runs along the lanes, its blocks are those of ir/reduce_tree.h.
+// Reductions of the Lanes tree: the innermost axis runs along the lanes, its blocks are those of ir/kernel/reduce_tree.h.
 class RowStages : protected Staged {
  protected:
   RowStages(Context& context, const ReduceLoops& plan);
@@ -138,7 +138,7 @@ class RowStages : protected Staged {
   // the rest.
   void for_outer(int l, const Range& range, const std::function<void(ValueId base)>& body);
   ValueId at(ValueId base, ValueId position) { return base < 0 ? position : c_.add(base, position); }
-  // Whether it adds the elements of a lane in chains (ir/sum_order.h).
+  // Whether it adds the elements of a lane in chains (ir/op/sum_order.h).
   bool in_chains(Value reduction) { return (any_length_ || !one_chain_) && c_.reducer(reduction).keeps_rest(); }
   bool in_chains(const std::vector<Value>& reductions) {
     return std::any_of(reductions.begin(), reductions.end(), [&](Value v) { return in_chains(v); });
@@ -158,7 +158,7 @@ class RowStages : protected Staged {
 // Whether there are scans by runs, and lines of more than one run.
 bool scans_by_runs(const ir::Kernel& kernel);
 
-// The registers of a scan by runs (ir/scan_order.h), for a line of `length` elements that is walked from first to last, or `lanes`
+// The registers of a scan by runs (ir/op/scan_order.h), for a line of `length` elements that is walked from first to last, or `lanes`
 // lines side by side.
 class ScanLine {
  public:

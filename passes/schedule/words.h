@@ -1,8 +1,8 @@
 // The IR's names that every schedule is written in. Private to passes/schedule/.
 #pragma once
 
-#include "ir/kernel.h"
-#include "ir/looptree.h"
+#include "ir/kernel/kernel.h"
+#include "ir/looptree/looptree.h"
 
 namespace tenon::passes {
 

@@ -9,10 +9,10 @@
 #include <new>
 #include <string>
 
-#include "ir/fork.h"
+#include "ir/base/fork.h"
+#include "runtime/base/memory_sizes.h"
+#include "runtime/base/options.h"
 #include "runtime/cpu/system_memory.h"
-#include "runtime/memory_sizes.h"
-#include "runtime/options.h"
 
 namespace tenon::runtime {
 namespace {

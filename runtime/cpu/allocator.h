@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "ir/mutex.h"
-#include "runtime/buffer.h"
+#include "ir/base/mutex.h"
+#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 

@@ -12,10 +12,10 @@
 #include "codegen/executable.h"
 #include "codegen/interpreter/interpreter.h"
 #include "codegen/llvm/jit.h"
+#include "runtime/base/profiler.h"
 #include "runtime/cpu/allocator.h"
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/thread_pool.h"
-#include "runtime/profiler.h"
 
 namespace tenon::runtime {
 namespace {

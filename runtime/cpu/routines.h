@@ -2,7 +2,7 @@
 // launches. Takes a node over placeholders (see FusedKernel::routine) and memory for its operands and result.
 #pragma once
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "passes/fusion/fusion.h"
 
 namespace tenon::runtime {

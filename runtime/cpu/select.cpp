@@ -14,10 +14,10 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/buffer.h"
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/sort_keys.h"
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 namespace {

@@ -10,10 +10,10 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/buffer.h"
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/sort_keys.h"
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 namespace {

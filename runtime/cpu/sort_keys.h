@@ -11,7 +11,7 @@
 #include <limits>
 #include <utility>
 
-#include "ir/types.h"
+#include "ir/op/types.h"
 #include "runtime/cpu/vectorised.h"
 
 namespace tenon::runtime {

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <new>
 
-#include "ir/fork.h"
-#include "ir/spare_memory.h"
+#include "ir/base/fork.h"
+#include "ir/base/spare_memory.h"
 
 namespace tenon::runtime {
 namespace {

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/background.h"
+#include "runtime/base/background.h"
+#include "runtime/base/options.h"
+#include "runtime/base/profiler.h"
 #include "runtime/cpu/cpu_quota.h"
-#include "runtime/options.h"
-#include "runtime/profiler.h"
 
 namespace tenon::runtime {
 namespace {

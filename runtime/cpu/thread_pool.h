@@ -1,5 +1,5 @@
 // The process's worker threads. One job at a time: the caller works too, takes worker number 0, and returns
-// when every index is done. Small, nested and concurrent jobs, and those of background threads (runtime/background.h), run
+// when every index is done. Small, nested and concurrent jobs, and those of background threads (runtime/base/background.h), run
 // inline on their caller, so any thread may call at any time.
 //
 //   gate   bit 31: a job is open; bits 0..15: workers that are inside it
@@ -8,7 +8,7 @@
 // After a job the workers spin for kSpin before they sleep: back-to-back launches cost 0.3 us, a wake-up
 // costs 5. A worker that last ran on the processor that the caller runs on now is sent to another before it is woken:
 // where few processors share a cache, Linux would leave it waiting behind its caller for milliseconds. A forked child
-// gets a fresh pool; a fork waits for evaluations (ir/fork.h), so that the pool is at rest.
+// gets a fresh pool; a fork waits for evaluations (ir/base/fork.h), so that the pool is at rest.
 #pragma once
 
 #include <sched.h>

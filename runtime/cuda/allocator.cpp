@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/memory_sizes.h"
+#include "runtime/base/memory_sizes.h"
 
 namespace tenon::runtime::cuda {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "runtime/cuda/api.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tenon::runtime::cuda {
 

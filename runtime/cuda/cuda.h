@@ -1,4 +1,4 @@
-// What the frontend asks of CUDA beside runtime/device.h. The first question loads the driver and NVRTC and registers a device
+// What the frontend asks of CUDA beside runtime/device/device.h. The first question loads the driver and NVRTC and registers a device
 // for each GPU; a process that asks nothing loads nothing.
 #pragma once
 

@@ -1,10 +1,10 @@
-// One GPU behind runtime/device.h: its streams, memory, kernels and library calls.
+// One GPU behind runtime/device/device.h: its streams, memory, kernels and library calls.
 #pragma once
 
 #include <memory>
 
 #include "runtime/cuda/cuda.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tenon::runtime::cuda {
 

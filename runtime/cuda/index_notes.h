@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "runtime/cuda/context.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tenon::runtime::cuda {
 

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "runtime/buffer.h"
 #include "runtime/cuda/libraries.h"
+#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime::cuda {
 namespace {

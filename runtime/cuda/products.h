@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "runtime/cuda/context.h"
 
 namespace tenon::runtime::cuda {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "codegen/interpreter/interpreter.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "passes/fusion/fusion.h"
 #include "passes/passes.h"
 #include "passes/schedule/schedule.h"

@@ -16,7 +16,7 @@
 #include "codegen/cuda/emit.h"
 #include "codegen/interpreter/interpreter.h"
 #include "compiler/pipeline.h"
-#include "ir/attention.h"
+#include "ir/graph/attention.h"
 #include "passes/fusion/fusion.h"
 #include "support/attention_cases.h"
 #include "support/cuda_sim.h"

@@ -12,7 +12,7 @@
 #include "codegen/cuda/emit.h"
 #include "codegen/interpreter/interpreter.h"
 #include "compiler/pipeline.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "passes/fusion/fusion.h"
 #include "support/cuda_sim.h"
 #include "support/nvrtc.h"

@@ -14,7 +14,7 @@
 #include "codegen/cuda/accesses.h"
 #include "codegen/cuda/emit.h"
 #include "compiler/pipeline.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "support/data_folder.h"
 #include "support/nvrtc.h"
 

@@ -13,8 +13,8 @@
 
 #include "codegen/cuda/emit.h"
 #include "codegen/interpreter/interpreter.h"
-#include "ir/kernel.h"
-#include "ir/sum_order.h"
+#include "ir/kernel/kernel.h"
+#include "ir/op/sum_order.h"
 #include "passes/passes.h"
 #include "passes/schedule/gpu/tiles.h"
 #include "passes/schedule/schedule.h"
@@ -196,7 +196,7 @@ void compare(const std::string& text, const std::string& schedule, bool special 
   compare(ir::parse_kernel(text), schedule, special, scalars, compiler, target);
 }
 
-// max(windows of x times filters + bias, 0), of padded images, as frontend/src/nn/conv.cpp has it: places are one axis, or rows and columns.
+// max(windows of x times filters + bias, 0), of padded images, as frontend/src/neural/conv.cpp has it: places are one axis, or rows and columns.
 // Or with channels last, as passes/graph/lay_out_windows.cpp lays them out.
 struct Convolution {
   int64_t images, channels, height, width, filters, taps_down, taps_across, step = 1, border = 0;

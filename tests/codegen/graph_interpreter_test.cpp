@@ -5,9 +5,9 @@
 #include <string>
 
 #include "codegen/interpreter/interpreter.h"
-#include "ir/reduce_tree.h"
-#include "ir/scan_order.h"
-#include "ir/graph_evaluate.h"
+#include "ir/kernel/reduce_tree.h"
+#include "ir/op/scan_order.h"
+#include "ir/graph/graph_evaluate.h"
 
 using namespace tenon;
 using codegen::HostTensor;

@@ -10,7 +10,7 @@
 
 #include "codegen/interpreter/interpreter.h"
 #include "compiler/pipeline.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "passes/schedule/join_launches.h"
 #include "support/cuda_sim.h"
 #include "support/nvrtc.h"

@@ -28,7 +28,7 @@ void run(const std::string& text, std::vector<void*> buffers, std::vector<uint64
 
 std::string number(int64_t n) { return std::to_string(n); }
 
-// By the letter of ir/sum_order.h: parts added in order, what each addition rounds away kept beside the sum.
+// By the letter of ir/op/sum_order.h: parts added in order, what each addition rounds away kept beside the sum.
 struct Total {
   float sum = 0, rest = 0;
   void add(float part) {

@@ -15,7 +15,7 @@
 #include "codegen/bytecode/handlers.h"
 #include "codegen/interpreter/interpreter.h"
 #include "codegen/llvm/jit.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "passes/fusion/fusion.h"
 #include "passes/passes.h"
 #include "passes/schedule/schedule.h"
@@ -496,7 +496,7 @@ TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row
       dot(rows + std::string(",9"), std::string("9,") + columns, rows + std::string(",") + columns);
     }
   }
-  // One chain of k, two, several and a rest, one group, several (ir/sum_order.h); short and long epilogues; integers, which have none.
+  // One chain of k, two, several and a rest, one group, several (ir/op/sum_order.h); short and long epilogues; integers, which have none.
   const auto deep = [&](const char* rows, const char* k, const char* columns, const char* type = "f32") {
     dot(rows + std::string(",") + k, k + std::string(",") + columns, rows + std::string(",") + columns, type);
   };

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cuda/simulator.h"
-#include "runtime/options.h"
+#include "runtime/base/options.h"
 
 using namespace tenon;
 

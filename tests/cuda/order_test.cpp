@@ -12,7 +12,7 @@
 #include "cuda/simulator.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/evaluation_support.h"
-#include "runtime/late_work.h"
+#include "runtime/run/late_work.h"
 
 using namespace tenon;
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cuda_sim/shared.h"
-#include "ir/sum_order.h"
+#include "ir/op/sum_order.h"
 
 #define TENON_SIM_API extern "C" __attribute__((visibility("default")))
 

@@ -14,7 +14,7 @@
 #include <random>
 #include <thread>
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "runtime/evaluation_support.h"
 
 using namespace tenon;

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "device/late_tensors.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 using tenon::Device;
 using tenon::Tensor;

@@ -12,7 +12,7 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tenon::test {
 

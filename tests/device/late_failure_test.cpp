@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "device/late_tensors.h"
-#include "runtime/late_work.h"
+#include "runtime/run/late_work.h"
 
 using tenon::Device;
 using tenon::Tensor;

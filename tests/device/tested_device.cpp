@@ -10,7 +10,7 @@
 
 #include "device/late_device.h"
 #include "runtime/cuda/cuda.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tenon::test {
 namespace {

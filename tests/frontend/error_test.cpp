@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "runtime/options.h"
+#include "runtime/base/options.h"
 #include "values.h"
 
 // doctest compares an exception's text through this: PyTorch's line, which is what most tests are about.

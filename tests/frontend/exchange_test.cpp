@@ -13,7 +13,7 @@
 #include <span>
 
 #include "frontend/src/io/file.h"
-#include "runtime/buffer.h"
+#include "runtime/memory/buffer.h"
 #include "support/data_folder.h"
 
 using namespace tenon;

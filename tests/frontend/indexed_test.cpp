@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/buffer.h"
+#include "runtime/memory/buffer.h"
 
 using namespace tenon;
 using indexing::Slice;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "frontend/src/tensor/impl.h"
-#include "runtime/packed_copies.h"
+#include "runtime/memory/packed_copies.h"
 #include "support/same_bits.h"
 
 using namespace tenon;

@@ -11,7 +11,7 @@
 #include "frontend/python/compare.h"
 #include "frontend/python/python.h"
 #include "frontend/src/autograd/recording.h"
-#include "runtime/options.h"
+#include "runtime/base/options.h"
 #include "support/fuzz_cases.h"
 #include "support/same_bits.h"
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "runtime/buffer.h"
+#include "runtime/memory/buffer.h"
 
 using namespace tenon;
 using autograd::checkpoint;

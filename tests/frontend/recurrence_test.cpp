@@ -13,9 +13,9 @@
 #include <functional>
 #include <thread>
 
-#include "ir/graph.h"
-#include "runtime/evaluate.h"
-#include "runtime/options.h"
+#include "ir/graph/graph.h"
+#include "runtime/run/evaluate.h"
+#include "runtime/base/options.h"
 
 using namespace tenon;
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "frontend/src/tensor/impl.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 using namespace tenon;
 using indexing::None;

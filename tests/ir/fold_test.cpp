@@ -1,6 +1,6 @@
 // The rewrite rules: what becomes of each form, and, over every op, type and special value, that the bits
 // stay.
-#include "ir/fold.h"
+#include "ir/graph/fold.h"
 
 #include <doctest/doctest.h>
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/graph_evaluate.h"
-#include "ir/graph_map.h"
+#include "ir/graph/graph_evaluate.h"
+#include "ir/graph/graph_map.h"
 
 using namespace tenon::ir;
 

@@ -1,7 +1,7 @@
 // The sum of a value's gradients: chunks side by side, anything else added.
 #include <doctest/doctest.h>
 
-#include "ir/gradient_parts.h"
+#include "ir/gradient/gradient_parts.h"
 
 namespace tenon::ir {
 namespace {

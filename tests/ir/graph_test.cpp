@@ -1,5 +1,5 @@
 // Nodes: what builders check, sharing, lifetimes (a million deep), and many threads at once.
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 #include <doctest/doctest.h>
 

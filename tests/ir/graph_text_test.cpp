@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 

@@ -1,5 +1,5 @@
 // Index expressions: identities by text, and random expressions against their naive values at every point.
-#include "ir/index.h"
+#include "ir/index/index.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "ir/types.h"
+#include "ir/op/types.h"
 
 using namespace tenon::ir;
 

@@ -1,5 +1,5 @@
 // Kernels: the builder's sharing, folding and levels; the text form both ways; what the verifier refuses.
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // Gradients of recipes that come again.
 #include <doctest/doctest.h>
 
-#include "ir/known_gradients.h"
+#include "ir/gradient/known_gradients.h"
 
 namespace tenon::ir {
 namespace {

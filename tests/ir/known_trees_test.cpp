@@ -5,7 +5,7 @@
 #include <memory>
 #include <random>
 
-#include "ir/looptree.h"
+#include "ir/looptree/looptree.h"
 
 using namespace tenon::ir;
 

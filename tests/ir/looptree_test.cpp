@@ -5,7 +5,7 @@
 #include <cstring>
 #include <random>
 
-#include "ir/looptree.h"
+#include "ir/looptree/looptree.h"
 
 using namespace tenon::ir;
 

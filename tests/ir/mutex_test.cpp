@@ -1,5 +1,5 @@
 // Mutexes: one holder at a time, whether the others try again or sleep.
-#include "ir/mutex.h"
+#include "ir/base/mutex.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // The meaning of elementwise ops on single elements, and the op table's own consistency.
-#include "ir/ops.h"
+#include "ir/op/ops.h"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
 // Recurrent layers as operations of the graph: their text, what they refuse, and their values row by row.
-#include "ir/recurrence.h"
+#include "ir/graph/recurrence.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "ir/graph_evaluate.h"
+#include "ir/graph/graph_evaluate.h"
 
 using namespace tenon::ir;
 

@@ -1,5 +1,5 @@
 // Small blocks that a thread frees and takes again.
-#include "ir/spare_memory.h"
+#include "ir/base/spare_memory.h"
 
 #include <doctest/doctest.h>
 

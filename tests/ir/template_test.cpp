@@ -4,8 +4,8 @@
 #include <array>
 #include <optional>
 
-#include "ir/fold.h"
-#include "ir/template.h"
+#include "ir/graph/fold.h"
+#include "ir/graph/template.h"
 
 namespace tenon::ir {
 namespace {

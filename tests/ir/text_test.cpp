@@ -1,5 +1,5 @@
 // Numbers as text: what printf writes in the C locale, for all kinds of numbers and precisions.
-#include "ir/text.h"
+#include "ir/base/text.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Elements: conversions between formats, PyTorch's casts, and the exact text form.
-#include "ir/types.h"
+#include "ir/op/types.h"
 
 #include <doctest/doctest.h>
 

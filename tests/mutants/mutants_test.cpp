@@ -1,4 +1,4 @@
-// The rules of ir/gradients.def against central differences of the operations themselves, on float64, and then each mutant of
+// The rules of ir/gradient/gradients.def against central differences of the operations themselves, on float64, and then each mutant of
 // each rule: the same comparison must refuse it.
 #include <doctest/doctest.h>
 
@@ -7,10 +7,10 @@
 #include <functional>
 #include <map>
 
-#include "ir/attention.h"
-#include "ir/expr.h"
-#include "ir/gradient.h"  // compiled here as mutated_differentiate
-#include "ir/graph_evaluate.h"
+#include "ir/graph/attention.h"
+#include "ir/graph/expr.h"
+#include "ir/gradient/gradient.h"  // compiled here as mutated_differentiate
+#include "ir/graph/graph_evaluate.h"
 #include "mutants/mutants.h"
 
 namespace {

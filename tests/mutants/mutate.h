@@ -1,4 +1,4 @@
-// What the places of a mutated copy of ir/gradient.cpp do. One mutant is on at a time: `place`, `kind`. Included in the middle of
+// What the places of a mutated copy of ir/gradient/gradient.cpp do. One mutant is on at a time: `place`, `kind`. Included in the middle of
 // that file, inside its namespace.
 #pragma once
 

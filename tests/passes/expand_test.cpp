@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 #include "passes/passes.h"
 
 using namespace tenon;

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "passes/fusion/fusion.h"
 
 namespace tenon::passes {

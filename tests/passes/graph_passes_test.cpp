@@ -8,8 +8,8 @@
 #include <random>
 #include <string>
 
-#include "ir/graph_evaluate.h"
-#include "ir/graph_map.h"
+#include "ir/graph/graph_evaluate.h"
+#include "ir/graph/graph_map.h"
 #include "passes/passes.h"
 #include "support/fuzz_cases.h"
 #include "support/random_graph.h"

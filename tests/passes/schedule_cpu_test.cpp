@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ir/looptree.h"
+#include "ir/looptree/looptree.h"
 #include "passes/schedule/schedule.h"
 
 namespace tenon::passes {

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "ir/kernel.h"
-#include "ir/looptree.h"
+#include "ir/kernel/kernel.h"
+#include "ir/looptree/looptree.h"
 #include "passes/schedule/gpu/tiles.h"
 #include "passes/schedule/schedule.h"
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "ir/spare_memory.h"
+#include "ir/base/spare_memory.h"
 #include "runtime/cpu/system_memory.h"
 
 using namespace tenon::runtime;

@@ -1,6 +1,6 @@
 // The disk cache trusts nothing: damage, truncation, links, strangers, full and read-only disks, many
 // writers.
-#include "runtime/disk_cache.h"
+#include "runtime/cache/disk_cache.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include "codegen/interpreter/interpreter.h"
-#include "ir/graph.h"
-#include "runtime/evaluate.h"
-#include "runtime/options.h"
+#include "ir/graph/graph.h"
+#include "runtime/run/evaluate.h"
+#include "runtime/base/options.h"
 
 namespace tenon::test {
 

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/compile_behind.h"
-#include "runtime/device.h"
+#include "runtime/cache/compile_behind.h"
+#include "runtime/device/device.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/temp_directory.h"
 

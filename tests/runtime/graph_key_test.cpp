@@ -1,5 +1,5 @@
 // The key of a graph: equal exactly when one plan serves both.
-#include "runtime/graph_key.h"
+#include "runtime/plan/graph_key.h"
 
 #include <doctest/doctest.h>
 

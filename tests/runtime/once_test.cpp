@@ -6,7 +6,7 @@
 #include <set>
 
 #include "runtime/evaluation_support.h"
-#include "runtime/graph_key.h"
+#include "runtime/plan/graph_key.h"
 
 using namespace tenon;
 using namespace tenon::test;

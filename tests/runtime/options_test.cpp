@@ -1,5 +1,5 @@
 // The environment becomes options: accepted values, one warning for each malformed variable, defaults kept.
-#include "runtime/options.h"
+#include "runtime/base/options.h"
 
 #include <doctest/doctest.h>
 

@@ -2,13 +2,13 @@
 // never another call's.
 #include <doctest/doctest.h>
 
-#include "ir/attention.h"
-#include "ir/looptree.h"
+#include "ir/graph/attention.h"
+#include "ir/looptree/looptree.h"
 #include "passes/fusion/fusion.h"
-#include "runtime/analysis.h"
-#include "runtime/device.h"
-#include "runtime/lowered_kernels.h"
-#include "runtime/plan_code.h"
+#include "runtime/plan/analysis.h"
+#include "runtime/device/device.h"
+#include "runtime/cache/lowered_kernels.h"
+#include "runtime/plan/plan_code.h"
 
 using namespace tenon;
 

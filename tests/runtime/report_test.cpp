@@ -14,15 +14,15 @@
 #include <thread>
 
 #include "compiler/pipeline.h"
-#include "ir/kernel.h"
-#include "ir/looptree.h"
-#include "runtime/code_version.h"
-#include "runtime/evaluation.h"
+#include "ir/kernel/kernel.h"
+#include "ir/looptree/looptree.h"
+#include "runtime/base/code_version.h"
+#include "runtime/run/evaluation.h"
 #include "runtime/evaluation_support.h"
-#include "runtime/history.h"
-#include "runtime/profiler.h"
+#include "runtime/base/history.h"
+#include "runtime/base/profiler.h"
 #include "runtime/temp_directory.h"
-#include "runtime/ticks.h"
+#include "runtime/base/ticks.h"
 
 using namespace tenon;
 using namespace tenon::runtime;

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "runtime/evaluation_support.h"
-#include "runtime/graph_key.h"
+#include "runtime/plan/graph_key.h"
 #include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 

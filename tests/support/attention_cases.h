@@ -12,8 +12,8 @@
 #include <random>
 #include <vector>
 
-#include "ir/attention.h"
-#include "ir/target.h"
+#include "ir/graph/attention.h"
+#include "ir/op/target.h"
 
 namespace tenon::test::attention {
 

@@ -12,7 +12,7 @@
 #include "codegen/cuda/emit.h"
 #include "cuda_sim/engine.h"
 #include "cuda_sim/program.h"
-#include "ir/looptree.h"
+#include "ir/looptree/looptree.h"
 
 namespace tenon::test {
 

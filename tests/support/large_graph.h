@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace tenon::test {
 

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <unordered_set>
 
-#include "ir/graph_map.h"
+#include "ir/graph/graph_map.h"
 #include "support/random.h"
 
 namespace tenon::test {

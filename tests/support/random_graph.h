@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codegen/interpreter/interpreter.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace tenon::test {
 

@@ -8,8 +8,8 @@
 #include "frontend/src/autograd/recording.h"
 #include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/known_gradients.h"
-#include "runtime/options.h"
+#include "ir/gradient/known_gradients.h"
+#include "runtime/base/options.h"
 #include "tenon/creation.h"
 #include "tenon/print.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "frontend/src/autograd/grad.h"
-#include "ir/recipe.h"
+#include "ir/graph/recipe.h"
 #include "tenon/creation.h"
 
 namespace tenon {

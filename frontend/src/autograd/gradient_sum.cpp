@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "frontend/src/tensor/impl.h"
-#include "ir/gradient_parts.h"
+#include "ir/gradient/gradient_parts.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
 

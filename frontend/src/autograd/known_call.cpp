@@ -7,7 +7,7 @@
 #include "frontend/src/autograd/recording.h"
 #include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/pending.h"
-#include "runtime/options.h"
+#include "runtime/base/options.h"
 
 namespace tenon {
 

@@ -1,5 +1,5 @@
 // Layers and losses that are called again as in the step before: on tensors of the same types, of which the same require grad. From
-// the third time on such a call is not recorded operation by operation. Its graph is made from a template (ir/template.h), and its
+// the third time on such a call is not recorded operation by operation. Its graph is made from a template (ir/graph/template.h), and its
 // GradFn shares the recipe of the second call.
 //
 //   Tensor relu(const Operand& x) {
@@ -18,7 +18,7 @@
 
 #include "frontend/src/autograd/grad_fn.h"
 #include "frontend/src/tensor/known.h"
-#include "ir/template.h"
+#include "ir/graph/template.h"
 
 namespace tenon {
 

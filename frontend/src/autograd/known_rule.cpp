@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "frontend/src/tensor/known.h"
-#include "ir/recipe.h"
-#include "runtime/options.h"
+#include "ir/graph/recipe.h"
+#include "runtime/base/options.h"
 
 namespace tenon {
 namespace {

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "frontend/src/autograd/grad_fn.h"
-#include "ir/template.h"
+#include "ir/graph/template.h"
 
 namespace tenon {
 

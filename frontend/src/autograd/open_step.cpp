@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "frontend/src/autograd/grad_fn.h"
-#include "ir/of_thread.h"
-#include "runtime/evaluate.h"
+#include "ir/base/of_thread.h"
+#include "runtime/run/evaluate.h"
 
 namespace tenon {
 

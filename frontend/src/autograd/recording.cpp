@@ -1,14 +1,14 @@
 // Scopes, and the recipes that they leave behind.
-#include "frontend/src/autograd/recording.h"
 #include "frontend/src/autograd/open_step.h"
+#include "frontend/src/autograd/recording.h"
 #include "frontend/src/autograd/segment.h"
 
 #include <algorithm>
 
 #include "frontend/src/tensor/outside.h"
-#include "ir/known_gradients.h"
-#include "ir/of_thread.h"
-#include "runtime/options.h"
+#include "ir/base/of_thread.h"
+#include "ir/gradient/known_gradients.h"
+#include "runtime/base/options.h"
 
 namespace tenon {
 

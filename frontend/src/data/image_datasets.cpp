@@ -11,7 +11,7 @@
 #include "frontend/src/data/elements.h"
 #include "frontend/src/data/image_files.h"
 #include "frontend/src/io/gzip.h"
-#include "ir/text.h"
+#include "ir/base/text.h"
 #include "tenon/creation.h"
 #include "tenon/image.h"
 

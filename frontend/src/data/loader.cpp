@@ -15,7 +15,7 @@
 
 #include "frontend/src/random/generator.h"
 #include "frontend/src/tensor/text.h"
-#include "runtime/background.h"
+#include "runtime/base/background.h"
 #include "tenon/data/chunk.h"
 
 namespace tenon::data {

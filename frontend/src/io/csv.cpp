@@ -9,7 +9,7 @@
 #include "frontend/src/io/file.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/fork.h"
+#include "ir/base/fork.h"
 #include "tenon/creation.h"
 
 namespace tenon::io {

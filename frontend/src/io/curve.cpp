@@ -5,7 +5,7 @@
 
 #include "frontend/src/io/file.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/text.h"
+#include "ir/base/text.h"
 #include "tenon/progress.h"
 
 namespace tenon::io {

@@ -11,8 +11,8 @@
 #include "frontend/src/io/python_format.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/fork.h"
-#include "ir/text.h"
+#include "ir/base/fork.h"
+#include "ir/base/text.h"
 
 namespace tenon {
 namespace {

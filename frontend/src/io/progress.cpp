@@ -10,7 +10,7 @@
 #include <iostream>
 
 #include "frontend/src/tensor/text.h"
-#include "ir/text.h"
+#include "ir/base/text.h"
 
 namespace tenon {
 namespace {

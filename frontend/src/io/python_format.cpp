@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "frontend/src/tensor/text.h"
-#include "ir/text.h"
+#include "ir/base/text.h"
 
 namespace tenon {
 namespace {

@@ -13,7 +13,7 @@
 #include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tenon/autograd.h"
 #include "tenon/inspect.h"
 

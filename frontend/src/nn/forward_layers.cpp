@@ -1,8 +1,8 @@
 // The layers that only forward to a function, from the rows of layers.def: what they give and how they are printed.
 #include "frontend/src/nn/layer_text.h"
 #include "frontend/src/tensor/text.h"
-#include "tenon/custom_function.h"
 #include "tenon/creation.h"
+#include "tenon/custom_function.h"
 #include "tenon/nn/layers.h"
 
 namespace tenon::nn {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/src/nn/reduction.h"
-#include "frontend/src/nn/resize.h"
+#include "frontend/src/neural/reduction.h"
+#include "frontend/src/neural/resize.h"
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "frontend/src/nn/reduction.h"
+#include "frontend/src/neural/reduction.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/nn/functional.h"

@@ -13,7 +13,7 @@
 #include "frontend/src/nn/module_text.h"
 #include "frontend/src/nn/state_dict.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/fork.h"
+#include "ir/base/fork.h"
 #include "tenon/creation.h"
 #include "tenon/nn/module.h"
 #include "tenon/print.h"

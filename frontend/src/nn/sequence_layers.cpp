@@ -2,16 +2,16 @@
 #include <cmath>
 #include <ostream>
 
+#include "frontend/src/neural/recurrent.h"
 #include "frontend/src/nn/layer_text.h"
-#include "frontend/src/nn/recurrent.h"
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/native.h"
-#include "tenon/nn/multi_head_attention.h"
 #include "tenon/nn/init.h"
 #include "tenon/nn/layers.h"
+#include "tenon/nn/multi_head_attention.h"
 #include "tenon/random.h"
 
 namespace tenon::nn {

@@ -7,7 +7,7 @@
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/index_check.h"
-#include "runtime/buffer.h"
+#include "runtime/memory/buffer.h"
 
 namespace tenon {
 namespace {

@@ -10,7 +10,7 @@
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/text.h"
+#include "ir/base/text.h"
 #include "tenon/algebra.h"
 
 namespace tenon {

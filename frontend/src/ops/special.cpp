@@ -12,7 +12,7 @@
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/gamma.h"
+#include "ir/graph/gamma.h"
 #include "tenon/creation.h"
 #include "tenon/elementary.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "frontend/src/random/engine.h"
-#include "ir/types.h"
+#include "ir/op/types.h"
 
 namespace tenon {
 

@@ -10,8 +10,8 @@
 #include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/fork.h"
-#include "runtime/device.h"
+#include "ir/base/fork.h"
+#include "runtime/device/device.h"
 #include "tenon/cuda.h"
 
 namespace tenon {

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "frontend/src/random/engine.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tenon/generator.h"
 
 namespace tenon {

@@ -12,7 +12,7 @@
 
 #include "frontend/src/tensor/capture.h"
 #include "runtime/cuda/cuda.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tenon {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "frontend/src/random/generator.h"
-#include "ir/expr.h"
+#include "ir/graph/expr.h"
 
 namespace tenon {
 

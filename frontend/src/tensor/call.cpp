@@ -4,7 +4,7 @@
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/stack_trace.h"
 #include "frontend/src/tensor/text.h"
-#include "runtime/options.h"
+#include "runtime/base/options.h"
 #include "tenon/print.h"
 
 namespace tenon {

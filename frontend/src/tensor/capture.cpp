@@ -7,9 +7,9 @@
 #include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/outside.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/graph_map.h"
-#include "ir/recipe.h"
-#include "runtime/device.h"
+#include "ir/graph/graph_map.h"
+#include "ir/graph/recipe.h"
+#include "runtime/device/device.h"
 
 namespace tenon {
 

@@ -7,7 +7,7 @@
 //   begin; w.sub_(x.mean()); end       %0 = input (X)  %1 = input (W)   W = sub %1, (mean %0)
 //   replay                             the same over what X and W hold now; W takes the value
 //
-// A replay makes the graph from a template (ir/template.h) and evaluates it. From the second time on no pass runs, and the plan is a
+// A replay makes the graph from a template (ir/graph/template.h) and evaluates it. From the second time on no pass runs, and the plan is a
 // CUDA graph by itself (runtime/cuda/recording.h). Random numbers are inputs too: each replay draws further on.
 //
 // A capture belongs to a thread. What the host would have to read, or to give, while it is under way is an error that ends it.
@@ -22,7 +22,7 @@
 
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/pending.h"
-#include "ir/template.h"
+#include "ir/graph/template.h"
 
 namespace tenon {
 

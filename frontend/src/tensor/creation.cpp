@@ -10,7 +10,7 @@
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tenon {
 namespace {

@@ -10,10 +10,10 @@
 #include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/fork.h"
+#include "ir/base/fork.h"
 #include "runtime/cuda/cuda.h"
-#include "runtime/device.h"
-#include "runtime/late_work.h"
+#include "runtime/device/device.h"
+#include "runtime/run/late_work.h"
 
 namespace tenon {
 

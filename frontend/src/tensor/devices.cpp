@@ -7,9 +7,9 @@
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/impl.h"
-#include "ir/fork.h"
-#include "runtime/device.h"
-#include "runtime/late_work.h"
+#include "ir/base/fork.h"
+#include "runtime/device/device.h"
+#include "runtime/run/late_work.h"
 
 namespace tenon {
 namespace {

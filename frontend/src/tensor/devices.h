@@ -5,8 +5,8 @@
 #include <span>
 #include <stdexcept>
 
-#include "ir/graph.h"
-#include "runtime/buffer.h"
+#include "ir/graph/graph.h"
+#include "runtime/memory/buffer.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

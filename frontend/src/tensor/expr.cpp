@@ -5,7 +5,7 @@
 
 #include "frontend/src/tensor/device_check.h"
 #include "frontend/src/tensor/text.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tenon {
 

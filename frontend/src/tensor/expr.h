@@ -1,8 +1,8 @@
-// Formulas (ir/expr.h) over tensors and PyTorch's numbers: their operands, what they are computed in, their results.
+// Formulas (ir/graph/expr.h) over tensors and PyTorch's numbers: their operands, what they are computed in, their results.
 #pragma once
 
 #include "frontend/src/tensor/impl.h"
-#include "ir/expr.h"
+#include "ir/graph/expr.h"
 
 namespace tenon {
 

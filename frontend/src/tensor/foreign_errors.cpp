@@ -5,14 +5,14 @@
 // Code of the library, with all templates instantiated in it, calls the functions below in place of those of
 // libstdc++: cmake/tenon.map keeps their names inside the shared object, and the program has its own. Memory
 // still comes from the operator new of the program, so either side may free what the other has made. Small blocks that the library
-// frees it keeps for itself (ir/spare_memory.h).
+// frees it keeps for itself (ir/base/spare_memory.h).
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
 #include <new>
 #include <string>
 
-#include "ir/spare_memory.h"
+#include "ir/base/spare_memory.h"
 #include "tenon/error.h"
 
 namespace {

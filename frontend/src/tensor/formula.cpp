@@ -9,8 +9,8 @@
 #include "frontend/src/autograd/recording.h"
 #include "frontend/src/tensor/known.h"
 #include "frontend/src/tensor/pending.h"
-#include "ir/template.h"
-#include "runtime/options.h"
+#include "ir/graph/template.h"
+#include "runtime/base/options.h"
 
 namespace tenon {
 namespace {

@@ -1,5 +1,5 @@
 // Formulas that a program applies over and over to tensors of the same types, such as an optimizer's update of each parameter.
-// From the second time on one is not recorded operation by operation: its graph is kept (ir/template.h) and made again.
+// From the second time on one is not recorded operation by operation: its graph is kept (ir/graph/template.h) and made again.
 #pragma once
 
 #include <span>

@@ -12,11 +12,11 @@
 #include "frontend/src/tensor/outside.h"
 #include "frontend/src/tensor/pending.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/graph_infer.h"
-#include "ir/fork.h"
-#include "runtime/device.h"
-#include "runtime/evaluate.h"
-#include "runtime/options.h"
+#include "ir/base/fork.h"
+#include "ir/graph/graph_infer.h"
+#include "runtime/base/options.h"
+#include "runtime/device/device.h"
+#include "runtime/run/evaluate.h"
 
 namespace tenon {
 namespace {

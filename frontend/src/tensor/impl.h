@@ -14,8 +14,8 @@
 
 #include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/graph.h"
-#include "runtime/buffer.h"
+#include "ir/graph/graph.h"
+#include "runtime/memory/buffer.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

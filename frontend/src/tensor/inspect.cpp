@@ -7,11 +7,11 @@
 
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
+#include "runtime/base/options.h"
+#include "runtime/base/profiler.h"
 #include "runtime/cuda/cuda.h"
-#include "runtime/device.h"
-#include "runtime/evaluate.h"
-#include "runtime/options.h"
-#include "runtime/profiler.h"
+#include "runtime/device/device.h"
+#include "runtime/run/evaluate.h"
 
 namespace tenon {
 namespace {

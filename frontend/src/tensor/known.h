@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "frontend/src/tensor/impl.h"
-#include "ir/mix.h"
+#include "ir/base/mix.h"
 
 namespace tenon {
 

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "ir/graph_map.h"
-#include "runtime/device.h"
+#include "ir/graph/graph_map.h"
+#include "runtime/device/device.h"
 
 namespace tenon {
 namespace {

@@ -5,9 +5,9 @@
 #include "frontend/src/tensor/capture.h"
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/outside.h"
-#include "ir/fork.h"
-#include "runtime/device.h"
-#include "runtime/evaluate.h"
+#include "ir/base/fork.h"
+#include "runtime/device/device.h"
+#include "runtime/run/evaluate.h"
 
 namespace tenon {
 namespace {

@@ -9,9 +9,9 @@
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/tensor/transfer.h"
-#include "ir/fork.h"
+#include "ir/base/fork.h"
 #include "runtime/cuda/cuda.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tenon {
 

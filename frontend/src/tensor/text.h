@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "ir/types.h"
+#include "ir/op/types.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

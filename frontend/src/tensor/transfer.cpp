@@ -5,8 +5,8 @@
 #include <array>
 
 #include "frontend/src/tensor/capture.h"
-#include "ir/of_thread.h"
-#include "runtime/device.h"
+#include "ir/base/of_thread.h"
+#include "runtime/device/device.h"
 
 namespace tenon {
 namespace {

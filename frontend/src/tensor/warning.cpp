@@ -7,7 +7,7 @@
 #include <set>
 
 #include "frontend/src/tensor/text.h"
-#include "ir/fork.h"
+#include "ir/base/fork.h"
 
 namespace tenon {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/tensor/transfer.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tenon {
 namespace {

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/attention.h"
+#include "ir/graph/attention.h"
 #include "passes/schedule/call.h"
 #include "passes/schedule/cpu/context.h"
 

@@ -1,6 +1,6 @@
 // Schedule for contractions: a tile of the product lives in registers while k runs; the epilogue is applied
 // to the registers before they are stored. Each element is acc = fma(a, b, acc) with k in order, in chains
-// (ir/sum_order.h), so tiles do not change bits.
+// (ir/op/sum_order.h), so tiles do not change bits.
 //
 //   phase tiles: parallel (batch, row panel, column tile)
 //     pack b[., columns] -> panel[k][columns]         where b is not contiguous along the columns (what is contiguous

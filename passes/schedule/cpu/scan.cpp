@@ -1,4 +1,4 @@
-// Schedules for scans. The order along the serial axis is fixed (ir/scan_order.h), so vectors lie across the lines; where that
+// Schedules for scans. The order along the serial axis is fixed (ir/op/scan_order.h), so vectors lie across the lines; where that
 // would mean to jump from line to line in memory, what stands before and after a scan is vectorised and the
 // scan itself goes element by element.
 //

@@ -25,7 +25,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/attention.h"
+#include "ir/graph/attention.h"
 #include "passes/schedule/gpu/tiles.h"
 
 namespace tenon::passes::gpu {

@@ -1,5 +1,5 @@
 // Attention of warps: float16 and bfloat16 on tensor cores. attention.cpp has a sketch; what each thread has of a tile of 16x16
-// stands in ir/looptree.h.
+// stands in ir/looptree/looptree.h.
 //
 // A warp has tiles of 16 rows, and passes with the other warps of its block over tiles of the other side. Both sides lie in shared
 // memory as they lie in memory, a row of elements behind the other; load_tile turns over what is multiplied along the rows. Scores

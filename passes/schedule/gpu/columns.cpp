@@ -1,5 +1,5 @@
 // Reductions along columns on a GPU: neighbouring threads take neighbouring columns, so that each step down
-// reads a row; a column is walked in the order of ir/kernel.h's Columns tree, blocks of 256 elements one
+// reads a row; a column is walked in the order of ir/kernel/kernel.h's Columns tree, blocks of 256 elements one
 // after another.
 //
 //   columns   a thread takes a column:

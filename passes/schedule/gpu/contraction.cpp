@@ -8,7 +8,7 @@
 //   outputs   a thread takes one output and reads its operands from memory: tiny products, of which any tile would be
 //             mostly empty.
 //
-// Sums of threads are acc = fma(a, b, acc), in chains (ir/sum_order.h), so the bits are those of the
+// Sums of threads are acc = fma(a, b, acc), in chains (ir/op/sum_order.h), so the bits are those of the
 // interpreter. Warps multiply on the tensor cores, halves alone (f16 or bf16, the result rounded to it):
 // these sum up to 16 k in an order of their own.
 //

@@ -32,7 +32,7 @@ class Pieces {
   int64_t pitch_, group_;
 };
 
-// What a thread names of tiles of 16x16 (load_tile, ir/looptree.h) of such a matrix, factors of mma: as it lies, or turned over.
+// What a thread names of tiles of 16x16 (load_tile, ir/looptree/looptree.h) of such a matrix, factors of mma: as it lies, or turned over.
 enum class Factor : uint8_t { Left, Right };
 class TileReader {
  public:

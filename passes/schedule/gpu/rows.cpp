@@ -1,4 +1,4 @@
-// Reductions along rows on a GPU. The 64 virtual lanes of ir/kernel.h's tree are the 32 threads of a warp
+// Reductions along rows on a GPU. The 64 virtual lanes of ir/kernel/kernel.h's tree are the 32 threads of a warp
 // with two accumulators each: element i of a row goes to accumulator (i / 32) mod 2 of thread i mod 32, so
 // the first halving of the tree happens inside a thread and the other five by shuffles, without barriers. Where rows
 // are aligned half a warp takes a row, or a block of the tree: a thread has four neighbouring lanes, loads and stores

@@ -1,4 +1,4 @@
-// A CUDA block takes a row of several passes, and every thread keeps its part of it: chains of four lanes' elements (ir/sum_order.h), 64
+// A CUDA block takes a row of several passes, and every thread keeps its part of it: chains of four lanes' elements (ir/op/sum_order.h), 64
 // elements from one to the next, in registers, the later ones in shared memory. What its chains come to goes to shared memory, where
 // a warp takes each block of the tree. 32768 floats a row; 65536 with an H100's 227 KB of shared memory.
 //

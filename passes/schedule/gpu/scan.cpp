@@ -1,6 +1,6 @@
 // Scans on a GPU. What a scan combines in order may be grouped at will where the bits stay the same: integers wrap, and an
 // extreme is one of the operands (the first nan, else the last of the best). Sums and products of floats are rounded, so these have
-// the order of ir/scan_order.h.
+// the order of ir/op/scan_order.h.
 //
 //   across   neighbouring lines are neighbours in memory: a thread takes a line. If the lines are few, and their scans
 //            associative, a line is cut into pieces, in two phases (each of which reads the line: reduce, then scan):

@@ -1,4 +1,4 @@
-// Scans that are rounded at every step, so that their order is fixed (ir/scan_order.h). A block takes up to 32 lines (more of short
+// Scans that are rounded at every step, so that their order is fixed (ir/op/scan_order.h). A block takes up to 32 lines (more of short
 // ones), and tile by tile leaves what they begin from in shared memory; there threads walk rows of it. Both sides of the tile are
 // computed by all threads, which go along what is contiguous: the lines, or from line to line.
 //

@@ -1,6 +1,6 @@
 // Sums of threads: fused multiply-adds of what each thread reads from shared memory to registers, k in order.
 //
-//   for k { u[8] = left[k][..]; v[8] = right[k][..]; acc[i][j] = fma(u[i], v[j], acc[i][j]) }        (ir/sum_order.h)
+//   for k { u[8] = left[k][..]; v[8] = right[k][..]; acc[i][j] = fma(u[i], v[j], acc[i][j]) }        (ir/op/sum_order.h)
 //
 // Past the last k nothing is multiplied: adding 0 * 0 would turn -0.0 into 0.0.
 #include <optional>

@@ -1,12 +1,12 @@
 // Sums of warps: products of 16x16x16 on the tensor cores, operands f16 or bf16, sums f32. What each thread has of a tile stands in
-// ir/looptree.h.
+// ir/looptree/looptree.h.
 //
 //   for k in 0..depth step 16 {
 //     u[4] = load_tile left[row + 16 i][k]; v[2] = load_tile right[column + 16 j][k]; acc[i][j] = mma(u[i], v[j], acc[i][j])
 //   }
 //
 // In shared memory a slice lies as it was staged, k innermost or rows innermost, as panel.h has it; load_tile turns over what
-// needs it. A sum takes 16 k after 16 k, in chains (ir/sum_order.h), whatever the tile, so all
+// needs it. A sum takes 16 k after 16 k, in chains (ir/op/sum_order.h), whatever the tile, so all
 // tiles give the same bits.
 #include <optional>
 #include <vector>

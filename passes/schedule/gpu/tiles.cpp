@@ -5,8 +5,8 @@
 #include <cmath>
 #include <iterator>
 
-#include "ir/looptree.h"
-#include "ir/sum_order.h"
+#include "ir/looptree/looptree.h"
+#include "ir/op/sum_order.h"
 #include "passes/schedule/context.h"
 
 namespace tenon::passes::gpu {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "ir/target.h"
+#include "ir/op/target.h"
 #include "passes/schedule/schedule.h"
 
 namespace tenon::passes::gpu {

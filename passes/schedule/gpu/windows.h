@@ -2,7 +2,7 @@
 // and some filters. What of the image these see lies in shared memory once, with its border, and the filters whole; a thread then
 // multiplies with no index to compute, as a tap moves all of its places by the same number:
 //
-//   for channel { for tap row { for tap column {                                    k in order, one chain (ir/sum_order.h)
+//   for channel { for tap row { for tap column {                                    k in order, one chain (ir/op/sum_order.h)
 //     w[8] = filters[k][..]; x[i] = image[place[i] + offset of the tap]; acc[i][f] = fma(w[f], x[i], acc[i][f]) }}}
 //
 // A program of contractions (contraction.cpp) beside tiles, which would stage an element of the image for each tap that sees it, after

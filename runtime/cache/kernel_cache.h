@@ -1,0 +1,94 @@
+// Code for loop trees, of any device: in memory, behind it on disk, behind that the compiler. The key is the text of
+// the tree without its name, and everything else that decides what the code is. Hashes only find candidates;
+// keys are compared. Printing is dear, so a tree that was seen before is found by its form: all that the text
+// would tell, as bytes. And many plans have one and the same tree, which is found by its address.
+//
+// Nobody waits for the compiler where a device has code of a first tier (a CPU: bytecode), with the same bits. A kernel that is nowhere
+// runs in it at once, unless it has so much to do that compiling takes less. When it comes again, in a plan that runs a second time or
+// in another one, it is compiled before that; if it was seen by an earlier process, which the disk knows, it is compiled behind the
+// program. What runs once is never compiled.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/looptree/looptree.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/options.h"
+#include "runtime/cache/disk_cache.h"
+#include "runtime/device/device.h"
+#include "runtime/run/evaluate.h"
+
+namespace tenon::runtime {
+
+// What a kernel that runs as bytecode is compiled from, and whether that has begun.
+struct FirstTier {
+  explicit FirstTier(std::shared_ptr<const ir::LoopTree> made) : tree(std::move(made)) {}
+  std::shared_ptr<const ir::LoopTree> tree;  // null once it is compiled
+  std::atomic<bool> is_begun{false};
+};
+
+struct CompiledKernel {
+  std::string key;
+  Hash128 hash;
+  Device* device = nullptr;
+  std::shared_ptr<const Code> code;
+  double compile_ms = 0;  // by this process
+  std::unique_ptr<FirstTier> first;  // null: it was compiled before it ran
+  bool is_first_tier() const { return first && !first->is_begun.load(std::memory_order_relaxed); }
+};
+
+// A kernel of a plan, and about how long all its launches in a run of the plan take once it is compiled.
+struct WantedKernel {
+  std::shared_ptr<const ir::LoopTree> tree;
+  double ns = 0;
+};
+
+struct FoundKernel {
+  std::shared_ptr<const CompiledKernel> kernel;
+  CacheState cache = CacheState::Memory;
+};
+
+class KernelCache {
+ public:
+  static KernelCache& global();
+  static std::mutex& global_mutex();
+
+  // One for each tree, in order, as code of the device. Those that are nowhere compile at the same time, while other
+  // threads may use the cache. Throws
+  // std::runtime_error that names the kernel if one cannot be compiled; the others stay cached.
+  std::vector<FoundKernel> get(std::span<const WantedKernel> wanted, Device& device, const Options& options);
+  // Those that are in the first tier, before it returns. One that cannot be compiled stays there.
+  void compile(std::span<const std::shared_ptr<const CompiledKernel>> kernels, const Options& options);
+  void clear();  // memory only; kernels in use live on
+  size_t size() const;
+
+ private:
+  static constexpr size_t kMostKernels = 4096, kMostTrees = 256;
+
+  std::shared_ptr<DiskCache> disk_for(const Options& options);  // null if it is switched off
+  void drop_unused();
+
+  mutable std::mutex mutex_;
+  std::unordered_multimap<uint64_t, std::shared_ptr<const CompiledKernel>> kernels_;
+  struct HashOfForm {
+    size_t operator()(const std::string& form) const { return hash128(form.data(), form.size()).low; }
+  };
+  std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>, HashOfForm> forms_;
+  struct OfTree {
+    std::shared_ptr<const ir::LoopTree> tree;
+    std::shared_ptr<const CompiledKernel> kernel;
+  };
+  std::unordered_map<const ir::LoopTree*, OfTree> trees_;
+  std::shared_ptr<DiskCache> disk_;
+  std::string disk_directory_;
+  int64_t disk_max_mb_ = -1;
+};
+
+}  // namespace tenon::runtime

@@ -1,0 +1,131 @@
+// Counts over the text of a kernel: bytes, operations, shapes. In: a fused kernel. Out: its record, without times.
+#include "runtime/plan/kernel_facts.h"
+
+#include <algorithm>
+
+#include "ir/graph/attention.h"
+#include "ir/graph/graph_infer.h"
+#include "ir/graph/recurrence.h"
+
+namespace tenon::runtime {
+
+using passes::FusedKernel;
+
+namespace {
+
+// How many different places a load or store reaches at most: the points of the axes that it depends on.
+int64_t places(const ir::Kernel& kernel, const ir::Instr& access) {
+  int64_t count = 1;
+  SmallVector<bool, 16> seen(kernel.axes.size(), false);
+  SmallVector<const ir::Instr*, 16> from{&access};
+  for (size_t i = 0; i < from.size(); ++i) {
+    const ir::Instr& reached = *from[i];
+    for (int a : reached.index.axes()) {
+      if (seen[a]) continue;
+      seen[a] = true;
+      count *= kernel.extent(a);
+    }
+    const bool computed = i == 0 && access.scale != 0;
+    const size_t first = computed ? access.args.size() - 1 : i == 0 ? access.args.size() : 0;
+    for (size_t k = first; k < reached.args.size(); ++k) from.push_back(&kernel.instr(reached.args[k]));
+  }
+  return count;
+}
+
+// Two operations for each product, of all scores: a causal attention leaves half of them out.
+int64_t attention_flops(const FusedKernel& fused) {
+  const auto wants = [&](ir::Op op) {
+    return std::any_of(fused.outputs.begin(), fused.outputs.end(), [op](const ir::Node* node) { return node->op() == op; });
+  };
+  const ir::Node& node = *fused.routine;
+  const ir::Node &q = *node.inputs()[0], &k = *node.inputs()[1], &v = *node.inputs()[2];
+  const size_t rank = q.shape().size();
+  const int64_t depth = q.shape()[rank - 1], value_depth = v.shape()[rank - 1];
+  int64_t scores = q.shape()[rank - 2] * k.shape()[rank - 2], products = 0;  // products for each score
+  const ir::Dims dims = ir::attention_dims(node);
+  for (size_t d = 0; d + 2 < rank; ++d) scores *= node.shape()[dims[d]];
+  const bool query = wants(ir::Op::AttentionGradQuery), key = wants(ir::Op::AttentionGradKey), value = wants(ir::Op::AttentionGradValue);
+  if (query) products += 2 * depth + value_depth;
+  if (key || value) products += depth + (key ? depth + value_depth : 0) + (value ? value_depth : 0);
+  if (!query && !key && !value) products = depth + (wants(ir::Op::Attention) ? value_depth : 0);
+  return 2 * products * (node.ints()[0] != 0 ? (scores + 1) / 2 : scores);
+}
+
+// The operations of a recurrent layer's products with its weight, one for each row of the sequence.
+int64_t recurrence_flops(const ir::Node& node) {
+  const auto sequence = std::find_if(node.inputs().begin(), node.inputs().end(), [](const ir::Node* input) { return input->rank() == 3; });
+  const ir::Dims& h = node.inputs()[1]->shape();
+  const auto cell = static_cast<ir::RecurrentCell>(node.ints()[0]);
+  return 2 * (*sequence)->shape()[0] * h[0] * ir::gate_count(cell) * h[1] * h[1];
+}
+
+int64_t routine_flops(const FusedKernel& fused) {
+  const ir::Node& node = *fused.routine;
+  if (ir::is_attention(node.op())) return attention_flops(fused);
+  if (ir::is_recurrence(node.op())) return recurrence_flops(node);
+  const int64_t each = node.op() == ir::Op::Dot ? node.inputs()[0]->shape().back() : 1;
+  return node.numel() * each * ir::info(node.op()).cost;
+}
+
+int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
+  const int64_t rows = kernel.extent_of(ir::Level::Row);
+  return level == ir::Level::Row ? rows : rows * kernel.extent_of(level);
+}
+
+}  // namespace
+
+int64_t moved_bytes(const FusedKernel& fused, ir::Op access) {
+  const ir::Kernel& kernel = fused.kernel;
+  SmallVector<int64_t, 16> counts(kernel.buffers.size(), 0);
+  for (const ir::Instr& in : kernel.instrs) {
+    if (in.op == access) counts[in.slot] += places(kernel, in);
+  }
+  int64_t bytes = 0;
+  for (size_t b = 0; b < kernel.buffers.size(); ++b) {
+    const ir::KernelBuffer& buffer = kernel.buffers[b];
+    const bool whole = fused.routine && (buffer.role == ir::Role::In) == (access == ir::Op::Load);
+    bytes += (whole ? buffer.numel : std::min(counts[b], buffer.numel)) * ir::item_size(buffer.dtype);
+  }
+  return bytes;
+}
+
+std::string shapes_of(const FusedKernel& fused, const Analysis& analysis) {
+  const auto list = [&](const auto& nodes) {
+    constexpr size_t kMost = 8;
+    std::string text;
+    for (size_t i = 0; i < nodes.size() && i < kMost; ++i)
+      text += (i ? ", " : "") + ir::type_text(nodes[i]->dtype(), analysis.shape(nodes[i]));
+    return nodes.size() > kMost ? text + ", ... " + std::to_string(nodes.size()) + " in all" : text;
+  };
+  return list(fused.inputs) + (fused.inputs.empty() ? "-> " : " -> ") + list(fused.outputs);
+}
+
+std::string op_list(const FusedKernel& fused) {
+  constexpr size_t most = 40;
+  std::string text;
+  for (size_t i = 0; i < fused.fused.size() && i < most; ++i) {
+    text += (text.empty() ? "" : ", ") + std::string(ir::info(fused.fused[i]->op()).text);
+  }
+  return fused.fused.size() > most ? text + ", ..." : text;
+}
+
+KernelRecord kernel_facts(const FusedKernel& fused) {
+  KernelRecord facts;
+  const ir::Kernel& kernel = fused.kernel;
+  facts.name = kernel.name;
+  facts.ops = static_cast<int>(fused.fused.size());
+  facts.bytes = moved_bytes(fused, ir::Op::Load) + moved_bytes(fused, ir::Op::Store);
+  for (const ir::Instr& in : kernel.instrs) {
+    if (in.op == ir::Op::Contract) {
+      facts.flops += 2 * iterations(kernel, ir::Level::Contract);
+    } else if (ir::is_reduce(in.op) || ir::is_scan(in.op)) {
+      facts.flops += iterations(kernel, ir::Level::Full);
+    } else if (ir::is_elementwise(in.op)) {
+      facts.flops += iterations(kernel, in.level) * ir::info(in.op).cost;
+    }
+  }
+  if (fused.routine) facts.flops = routine_flops(fused);
+  return facts;
+}
+
+}  // namespace tenon::runtime

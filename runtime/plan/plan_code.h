@@ -1,0 +1,79 @@
+// The loop trees of a plan's kernels, and their code. The trees are made with the plan; the code is looked up or compiled by
+// the plan's first run, which holds no lock of evaluations. Kernels that do the same to other buffers have one tree: a
+// graph of thousands of equal roots has few kernels.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "compiler/pipeline.h"
+#include "runtime/base/options.h"
+#include "runtime/device/device.h"
+#include "runtime/run/evaluate.h"
+
+namespace tenon::runtime {
+
+struct Step;
+
+// Whether a plan that runs often is worth other code for this kernel.
+bool is_better_often(const passes::Lowered& lowered);
+
+// The launch of a step, its turn in that launch, and whether it runs by the tree without barriers (PlanCode::apart).
+struct Seat {
+  int32_t launch, turn;
+  bool apart;
+};
+
+class PlanCode {
+ public:
+  // The number of the kernel's tree. Throws std::runtime_error, naming the kernel.
+  size_t lower(ir::Kernel kernel, Device& device, const Options& options, const compiler::Settings& settings);
+  // The same of a call.
+  size_t lower(const passes::Call& call, Device& device, const Options& options, const compiler::Settings& settings);
+  const passes::Lowered& lowered(size_t tree) const { return *trees_[tree].lowered; }
+  // That the next step to be found has this tree; `facts` learn the hash of its code.
+  void add_step(size_t step, size_t tree, std::shared_ptr<KernelRecord> facts);
+  bool empty() const { return steps_.empty(); }
+  const passes::Lowered* lowered_of(size_t step) const;  // null: it has no tree
+  // The step's kernel for one block whose threads need not wait for each other, if there is another tree for that, with the same bits and buffers; else
+  // null. Where another part of a launch waits, it goes on.
+  const passes::Lowered* apart(size_t step, const ir::GpuTarget& target, const Options& options);
+  // Steps become launches. Those that share one have a tree together.
+  void join(std::span<const Seat> seats, bool verify);
+  void set_facts(size_t step, std::shared_ptr<KernelRecord> facts);
+
+  // Fills in the code of the plan's steps. Throws std::runtime_error, naming the kernel, and may then be tried again.
+  void find(std::vector<Step>& steps, const Options& options) const;
+
+ private:
+  struct Tree {
+    std::shared_ptr<const ir::Kernel> kernel;  // that it was made from; of a call none
+    Device* device;
+    std::shared_ptr<const passes::Lowered> lowered;
+    std::shared_ptr<const passes::Lowered> apart = nullptr;  // if it was asked for; the same as `lowered` where there is none
+  };
+  struct StepTree {
+    size_t step, tree;
+    std::shared_ptr<KernelRecord> facts;
+  };
+  std::vector<Tree> trees_;
+  std::unordered_multimap<uint64_t, size_t> tree_of_;  // by the hash of the kernel
+  // What a tree of a call was made from.
+  struct KnownCall {
+    ir::Kernel kernel;
+    ir::NodeRef node;
+    std::vector<passes::JoinPart> parts;
+    std::vector<ir::NodeRef> twins;
+    std::vector<passes::OperandLayout> layouts;
+    size_t tree;
+    bool serves(const passes::Call& call) const;
+  };
+  std::unordered_multimap<uint64_t, KnownCall> calls_;  // by the hash of its buffers and scalars
+  std::vector<StepTree> steps_;
+  std::vector<int32_t> place_of_;  // by step: its place there, -1 if it has none
+};
+
+}  // namespace tenon::runtime

@@ -1,0 +1,204 @@
+// The plan of a step, its places by row, and the rows one after another.
+#include "runtime/run/recurrence.h"
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+
+#include "runtime/run/evaluation.h"
+
+namespace tenon::runtime {
+namespace {
+
+using compiler::Place;
+using compiler::ValueKind;
+using Source = ir::RecurrentStep::Source;
+using Lies = RecurrentWork::Lies;
+
+int64_t bytes_of(const ir::Node& node) { return node.numel() * ir::item_size(node.dtype()); }
+
+Lies lies_by_row(int32_t operand, const ir::Node& value, int64_t before) {
+  return {.operand = operand, .arena = -1, .offset = 0, .before = before * ir::item_size(value.dtype()), .row = bytes_of(value)};
+}
+
+// Where an input of the step lies. The result comes behind the operands.
+Lies lies(const Source& source, const ir::Node& input, int32_t result) {
+  if (source.whole) return {.operand = source.operand, .arena = -1, .offset = 0};
+  Lies by_row = lies_by_row(source.operand == Source::kMade ? result : source.operand, input, source.before);
+  by_row.shift = source.shift;
+  by_row.outside = source.outside;
+  return by_row;
+}
+
+std::vector<Lies> places_of(const Plan& plan, const ir::RecurrentStep& step, const GraphKey& key, int32_t result) {
+  const auto find = [&](const std::vector<ir::NodeRef>& nodes, int32_t number) {
+    const auto is_it = [&](const ir::NodeRef& node) { return node.get() == key.nodes[static_cast<size_t>(number)]; };
+    return static_cast<size_t>(std::ranges::find_if(nodes, is_it) - nodes.begin());
+  };
+  std::vector<Lies> places;
+  for (const Place& place : plan.places) {
+    switch (place.base) {
+      case ValueKind::Input: {
+        const size_t input = find(step.inputs, place.index);
+        places.push_back(lies(step.sources.at(input), *step.inputs[input], result));
+        break;
+      }
+      case ValueKind::Output: {
+        const size_t output = find(step.outputs, plan.outputs[static_cast<size_t>(place.index)].node);
+        places.push_back(lies_by_row(result, *step.outputs.at(output), step.before[output]));
+        break;
+      }
+      case ValueKind::Temporary: places.push_back({.operand = -1, .arena = place.index, .offset = 0}); break;
+    }
+    places.back().offset += place.offset;
+  }
+  return places;
+}
+
+// Whether some row begins where a GPU may not read several elements at once.
+bool begin_anywhere(const ir::RecurrentStep& step) {
+  constexpr int64_t kAlignment = 16;  // bytes
+  const auto shifted = [](const ir::Node& row, int64_t before) { return (bytes_of(row) | before * ir::item_size(row.dtype())) % kAlignment != 0; };
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (!step.sources[i].whole && shifted(*step.inputs[i], step.sources[i].before)) return true;
+  }
+  for (size_t k = 0; k < step.outputs.size(); ++k) {
+    if (shifted(*step.outputs[k], step.before[k])) return true;
+  }
+  return false;
+}
+
+class Rows {
+ public:
+  Rows(const RecurrentWork& work, int64_t rows, const RecurrentMemory& memory, std::span<void* const> buffers,
+       const std::function<void(const Step&)>& launched)
+      : work_(work), rows_(rows), memory_(memory), buffers_(buffers), launched_(launched) {}
+
+  void run() {
+    for (int64_t i = 0; i < rows_; ++i) run_row(work_.last_first ? rows_ - 1 - i : i, i == 0);
+  }
+
+ private:
+  std::byte* place(const Lies& lies, int64_t row) const {
+    if (lies.operand < 0) return static_cast<std::byte*>(memory_.arenas[static_cast<size_t>(lies.arena)]->data()) + lies.offset;
+    const int64_t shifted = row + lies.shift;
+    if (lies.outside >= 0 && (shifted < 0 || shifted >= rows_)) return static_cast<std::byte*>(buffers_[static_cast<size_t>(lies.outside)]);
+    return static_cast<std::byte*>(buffers_[static_cast<size_t>(lies.operand)]) + lies.offset + rows_ * lies.before + shifted * lies.row;
+  }
+
+  void run_row(int64_t row, bool first) {
+    pointers_.clear();
+    for (const Lies& lies : work_.places) pointers_.push_back(place(lies, row));
+    const uint64_t* scalars = work_.scalars.data();
+    for (size_t s = 0; s < work_.plan->steps.size(); ++s) {
+      const Step& step = work_.plan->steps[s];
+      run_step(s, step, {scalars, step.scalars.size()}, first);
+      scalars += step.scalars.size();
+      launched_(step);
+    }
+  }
+
+  void run_step(size_t s, const Step& step, std::span<const uint64_t> scalars, bool first) {
+    arguments_.clear();
+    for (int32_t place : step.buffers) {
+      const void* scalar = place < -1 ? &scalars[static_cast<size_t>(-2 - place)] : nullptr;
+      arguments_.push_back(place >= 0 ? pointers_[static_cast<size_t>(place)] : const_cast<void*>(scalar));
+    }
+    if (const auto* compiled = std::get_if<CompiledStep>(&step.work)) {
+      for (const CompiledStep::Begin& begin : compiled->begins) {
+        void*& argument = arguments_[static_cast<size_t>(begin.argument)];
+        argument = static_cast<std::byte*>(argument) + begin.bytes;
+      }
+      std::span<const Phase> phases = compiled->phases;
+      if (compiled->packing && compiled->packing->copy >= 0) {
+        arguments_[static_cast<size_t>(compiled->packing->copy)] = memory_.packed[s]->data();
+        if (!first) phases = phases_but(phases, compiled->packing->phase);
+      }
+      step.device->launch({compiled->kernel->code, step.facts->name, arguments_, compiled->sizes, scalars, phases, compiled->local_bytes}, Stream::Main);
+    } else {
+      start_uncompiled(step, arguments_, scalars);
+    }
+  }
+
+  // What is packed stays packed for all rows.
+  std::span<const Phase> phases_but(std::span<const Phase> phases, size_t packing) {
+    phases_.assign(phases.begin(), phases.end());
+    phases_[packing].count = 0;
+    return phases_;
+  }
+
+  const RecurrentWork& work_;
+  const int64_t rows_;
+  const RecurrentMemory& memory_;
+  std::span<void* const> buffers_;
+  const std::function<void(const Step&)>& launched_;
+  std::vector<void*> pointers_, arguments_;
+  std::vector<Phase> phases_;
+};
+
+// What sets its step apart from those of other nodes.
+std::vector<int64_t> key_of_step(const ir::Node& node, const Options& options) {
+  std::vector<int64_t> key{static_cast<int64_t>(node.op()), static_cast<int64_t>(node.dtype()), static_cast<int64_t>(node.device()),
+                           static_cast<int64_t>(key_salt(options)), options.first_tier, std::ssize(node.inputs())};
+  key.insert(key.end(), node.ints().begin(), node.ints().end());
+  const ir::Dims& state = node.inputs()[1]->shape();
+  key.insert(key.end(), state.begin(), state.end());
+  return key;
+}
+
+std::shared_ptr<const RecurrentWork> make_work(const ir::Node& node, const Options& compiled) {
+  auto work = std::make_shared<RecurrentWork>();
+  const ir::RecurrentStep step = ir::recurrent_step(node);
+  work->last_first = step.last_first;
+  std::vector<ir::NodeRef> constants;
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (step.sources[i].whole) constants.push_back(step.inputs[i]);
+  }
+  GraphKey key;
+  const auto find = [&] {
+    work->plan = plan_of_step(step.outputs, constants, begin_anywhere(step), key);
+    work->plan->find_code(compiled);
+  };
+  try {
+    find();
+  } catch (const JoinRefused&) {  // there is another one then
+    find();
+  }
+  work->places = places_of(*work->plan, step, key, static_cast<int32_t>(node.inputs().size()));
+  for (const Step& step : work->plan->steps) {
+    if (!step.bases.empty() || !step.windows.empty()) throw std::runtime_error("evaluate: a step of a recurrent layer writes to what it reads");
+    for (const ScalarSource& s : step.scalars) work->scalars.push_back(s.node >= 0 ? key.nodes[static_cast<size_t>(s.node)]->bits() : s.bits);
+  }
+  return work;
+}
+
+}  // namespace
+
+std::shared_ptr<const RecurrentWork> recurrent_work(const ir::Node& node, const Options& options) {
+  Options compiled = options;  // it runs many times
+  compiled.first_tier = options.first_tier == 2 ? 2 : 0;
+  const std::vector<int64_t> key = key_of_step(node, compiled);
+  if (std::shared_ptr<const RecurrentWork> known = known_work(key)) return known;
+  std::shared_ptr<const RecurrentWork> work = make_work(node, compiled);
+  keep_work(key, work);
+  return work;
+}
+
+RecurrentMemory allocate(const RecurrentWork& work) {
+  RecurrentMemory memory;
+  for (const Plan::Arena& arena : work.plan->arenas)
+    memory.arenas.push_back(arena.bytes > 0 ? Buffer::allocate(static_cast<size_t>(arena.bytes), *arena.device) : nullptr);
+  memory.packed.resize(work.plan->steps.size());
+  for (size_t s : work.plan->packing) {
+    const Step& step = work.plan->steps[s];
+    memory.packed[s] = Buffer::allocate(std::get<CompiledStep>(step.work).packing->bytes, *step.device);
+  }
+  return memory;
+}
+
+void run_rows(const RecurrentWork& work, int64_t rows, const RecurrentMemory& memory, std::span<void* const> buffers,
+              const std::function<void(const Step&)>& launched) {
+  Rows(work, rows, memory, buffers, launched).run();
+}
+
+}  // namespace tenon::runtime
