@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/cuda/pinned.h"
 #include "runtime/cuda/properties.h"
 
 namespace tenon::runtime::cuda {
@@ -21,10 +22,9 @@ std::pair<int64_t, int64_t> memory_info(int index);  // free, total bytes
 void synchronize(int index);                         // waits for all work of the device
 void allow_tf32(bool allow);  // of all devices: float32 products may round their operands to 10 bits of mantissa; off at first
 
-// Host memory that a device reads and writes without a copy in between, on any device. Throws OutOfMemory.
+// Host memory that a device reads and writes without a copy in between, on any device (is_pinned: pinned.h). Throws OutOfMemory.
 void* allocate_pinned(size_t bytes);
 void free_pinned(void* block) noexcept;
-bool is_pinned(const void* address) noexcept;  // whether it lies in such a block
 
 // A point in the work of a device's main stream that knows its time.
 class TimingEvent {
