@@ -17,6 +17,7 @@
 #include "ir/kernel/kernel.h"
 #include "ir/looptree/looptree.h"
 #include "runtime/base/code_version.h"
+#include "runtime/base/evaluation_mutex.h"
 #include "runtime/run/evaluation.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/history/history.h"
