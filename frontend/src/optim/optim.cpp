@@ -6,9 +6,9 @@
 #include <unordered_set>
 
 #include "frontend/src/autograd/grad.h"
+#include "frontend/src/optim/formula.h"
 #include "frontend/src/optim/step_guard.h"
 #include "frontend/src/tensor/capture.h"
-#include "frontend/src/tensor/formula.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/print.h"
@@ -59,8 +59,8 @@ void adam_formula(uint32_t form, std::span<const Tensor> tensors, std::span<cons
 
 // The host counts the steps, and a graph would repeat the number of the step that was captured.
 void refuse_captured_count(const Tensor& p, const char* optimizer) {
-  if (capturing && !p.is_cpu()) [[unlikely]]
-    capturing->fail(text("Attempting CUDA graph capture of step() for an instance of ", optimizer, " but param_groups' capturable is False."));
+  if (capturing() && !p.is_cpu()) [[unlikely]]
+    capturing()->fail(text("Attempting CUDA graph capture of step() for an instance of ", optimizer, " but param_groups' capturable is False."));
 }
 
 // `decay`: the number of weight decay in this form.
