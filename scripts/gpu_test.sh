@@ -17,7 +17,7 @@
 #                                       last of several seeds an sm_75, whose kernels use no tensor cores. Then the real
 #                                       NVRTC, if it is installed, compiles every kernel that was met, for sm_75, sm_80 and sm_90
 #
-# `first` and `second` take the options of scripts/gpu_run.py behind the folder. Ends with 1 if a test failed.
+# `first` and `second` take the options of scripts/gpu/gpu_run.py behind the folder. Ends with 1 if a test failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -29,12 +29,12 @@ pack() {
   configure_everything
   build release "${PROGRAMS[@]}" cuda_sim
   rm -rf .gpu
-  python3 scripts/gpu_pack.py build/release/bin ${TENON_NVRTC_FILE:+--library "$TENON_NVRTC_FILE"}
+  python3 scripts/gpu/gpu_pack.py build/release/bin ${TENON_NVRTC_FILE:+--library "$TENON_NVRTC_FILE"}
 }
 
 there() {  # first|second [FOLDER [OPTION...]]
   local run=$1 out=${2:-.gpu/out}
-  exec python3 scripts/gpu_run.py "$run" "$out" "${@:3}"
+  exec python3 scripts/gpu/gpu_run.py "$run" "$out" "${@:3}"
 }
 
 passed=0 failed=0
@@ -79,7 +79,7 @@ simulate() {
     TENON_SIM_ARCH=$arch TENON_SIM_SEED=$seed TENON_FUZZ_SEED=$((1000 * seed)) TENON_FUZZ_COUNT=$((graphs / $#)) TENON_ALIAS_SEED=$((1000 * seed)) \
       TENON_ALIAS_COUNT=$((aliases / $#)) TENON_TRAINING_COUNT=$((training / $#)) run_tests "$bin"
   done
-  python3 scripts/check_nvrtc.py "$logs/cache" || failed=$((failed + 1))
+  python3 scripts/gpu/check_nvrtc.py "$logs/cache" || failed=$((failed + 1))
   echo "logs: $logs"
   printf '%s passed, %s failed\n' "$passed" "$failed"
   [ "$failed" = 0 ]
@@ -88,7 +88,7 @@ simulate() {
 case "${1:-}" in
   pack) pack ;;
   first | second) there "$@" ;;
-  dry) python3 scripts/check_gpu_run.py build/release/bin --work .gpu --kills "${2:-20}" ;;
+  dry) python3 scripts/gpu/check_gpu_run.py build/release/bin --work .gpu --kills "${2:-20}" ;;
   simulate) shift; simulate "$@" ;;
   *) sed -n '2,24p' "$0"; exit 2 ;;
 esac

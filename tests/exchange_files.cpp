@@ -1,4 +1,4 @@
-// Writes files for readers that are not Tenon's: exchange_files FOLDER. scripts/check_readers.py opens them with NumPy, safetensors,
+// Writes files for readers that are not Tenon's: exchange_files FOLDER. scripts/check/check_readers.py opens them with NumPy, safetensors,
 // PyTorch and TensorBoard, and knows what must be in them.
 #include <tenon/tenon.h>
 

@@ -6,6 +6,7 @@
 // integer.
 #include "ir/graph/fold.h"
 
+
 #include <algorithm>
 #include <array>
 #include <cmath>

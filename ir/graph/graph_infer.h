@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "ir/graph/graph.h"
+#include "ir/graph/node.h"
 
 namespace tenon::ir {
 

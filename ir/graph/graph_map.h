@@ -1,5 +1,4 @@
-// A map from nodes to T for one traversal: open addressing, nothing removed; the
-// nodes must outlive it. Many times faster than the
+// A map from nodes to T for one traversal: open addressing, nothing removed; the nodes must outlive it. Many times faster than the
 // standard library's for the graphs of tens of thousands of nodes that passes walk.
 #pragma once
 
@@ -8,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/graph/graph.h"
+#include "ir/graph/node.h"
 
 namespace tenon::ir {
 

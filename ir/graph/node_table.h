@@ -15,9 +15,7 @@
 #include <vector>
 
 #include "ir/base/mix.h"
-#include "ir/graph/definitions.h"
-#include "ir/graph/graph.h"
-#include "ir/graph/graph_infer.h"
+#include "ir/graph/node.h"
 
 namespace tenon::ir {
 
@@ -437,8 +435,5 @@ struct NodeTable {
     store(node, std::move(payload));
   }
 };
-
-// The simplest node that gives the same bits as the operation, its operands in order if they commute; call with the lock held.
-NodeRef folded(NodeTable& table, const NodeKey& key, const NodeType& type);
 
 }  // namespace tenon::ir

@@ -1,4 +1,4 @@
-// The interned sums behind an Index: one for each, in a table of all. Only index.cpp looks inside.
+// The interned sums behind an Index: one for each, in a table of all. Only index_arithmetic.cpp looks inside.
 #pragma once
 
 #include <cstdint>

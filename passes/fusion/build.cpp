@@ -3,6 +3,7 @@
 // buffers and scalars name the nodes behind them.
 #include <algorithm>
 
+#include "ir/kernel/kernel_builder.h"
 #include "passes/fusion/group.h"
 
 namespace tenon::passes::fusion {

@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "ir/kernel/kernel.h"
+#include "ir/kernel/kernel_builder.h"
 
 namespace tenon::passes::math {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "ir/kernel/kernel.h"
+#include "ir/kernel/kernel_builder.h"
 
 namespace tenon::passes {
 

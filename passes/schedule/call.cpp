@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/graph/attention.h"
+#include "ir/kernel/kernel_builder.h"
 #include "passes/passes.h"
 
 namespace tenon::passes {

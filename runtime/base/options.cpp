@@ -12,7 +12,6 @@
 #include <string_view>
 
 #include "ir/base/fork.h"
-#include "runtime/device/device.h"
 
 namespace tenon::runtime {
 namespace {
@@ -139,7 +138,17 @@ State& state() {
 [[maybe_unused]] const bool options_held_over_fork = ir::hold_over_fork(
     ir::ForkOrder::Options, ir::fork_lock<[]() -> std::mutex& { return state().mutex; }>());
 
+std::vector<void (*)(const Options&)>& listeners() {  // complete before main
+  static auto* const all = new std::vector<void (*)(const Options&)>;
+  return *all;
+}
+
 }  // namespace
+
+bool when_options_change(void (*told)(const Options&)) {
+  listeners().push_back(told);
+  return true;
+}
 
 Options parse_options(const std::function<const char*(const char*)>& get,
                       const std::function<void(const std::string&)>& warn) {
@@ -186,7 +195,7 @@ void set_options(const Options& o) {
   }
   s.replay.store(o.replay, std::memory_order_relaxed);
   s.generation.fetch_add(1, std::memory_order_release);
-  for (Device* device : all_devices()) device->set_memory_limit(o.memory_limit_mb << 20);
+  for (const auto told : listeners()) told(o);
 }
 
 bool replays() { return state().replay.load(std::memory_order_relaxed); }

@@ -56,6 +56,8 @@ struct Options {
 
 Options options();                   // a copy of the current ones
 void set_options(const Options& o);  // takes effect at the next evaluation
+// `told` is called after each set_options, for the life of the process. Returns true.
+bool when_options_change(void (*told)(const Options&));
 bool replays();                      // Options::replay, at the cost of a load
 uint64_t options_generation();       // grows with each set_options: a cheap test for "unchanged"
 

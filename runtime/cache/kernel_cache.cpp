@@ -8,9 +8,9 @@
 #include "codegen/bytecode/bytecode.h"
 #include "ir/base/fork.h"
 #include "runtime/base/code_version.h"
-#include "runtime/base/history.h"
-#include "runtime/base/profiler.h"
-#include "runtime/cache/compile_behind.h"
+#include "runtime/history/history.h"
+#include "runtime/history/profiler.h"
+#include "runtime/base/compile_behind.h"
 
 namespace tenon::runtime {
 namespace {

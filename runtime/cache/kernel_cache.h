@@ -23,7 +23,7 @@
 #include "runtime/base/options.h"
 #include "runtime/cache/disk_cache.h"
 #include "runtime/device/device.h"
-#include "runtime/run/evaluate.h"
+#include "runtime/history/record.h"
 
 namespace tenon::runtime {
 

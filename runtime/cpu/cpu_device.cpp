@@ -1,5 +1,5 @@
 // Launches, copies and code on the CPU.
-#include "runtime/cpu/cpu_device.h"
+#include "runtime/device/device.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 #include "codegen/executable.h"
 #include "codegen/interpreter/interpreter.h"
 #include "codegen/llvm/jit.h"
-#include "runtime/base/profiler.h"
+#include "runtime/history/profiler.h"
 #include "runtime/cpu/allocator.h"
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/thread_pool.h"
@@ -228,6 +228,6 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_cpu_device() { return std::make_unique<CpuDevice>(); }
+std::unique_ptr<Device> make_host_device() { return std::make_unique<CpuDevice>(); }
 
 }  // namespace tenon::runtime

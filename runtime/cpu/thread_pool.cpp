@@ -9,7 +9,7 @@
 
 #include "runtime/base/background.h"
 #include "runtime/base/options.h"
-#include "runtime/base/profiler.h"
+#include "runtime/history/profiler.h"
 #include "runtime/cpu/cpu_quota.h"
 
 namespace tenon::runtime {

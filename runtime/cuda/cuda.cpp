@@ -2,8 +2,6 @@
 #include "runtime/cuda/cuda.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -76,16 +74,6 @@ void add(std::string& text, const char* what, const Library& library) {
   for (const std::string& line : library.tried) text += "    tried " + line + "\n";
 }
 
-// Blocks of pinned memory: address -> bytes.
-struct Pinned {
-  std::mutex mutex;
-  std::map<const std::byte*, size_t> blocks;
-  static Pinned& all() {
-    static auto* made = new Pinned;
-    return *made;
-  }
-};
-
 }  // namespace
 
 int device_count() noexcept {
@@ -135,30 +123,14 @@ void* allocate_pinned(size_t bytes) {
   void* block = device(0).allocate_pinned(std::max<size_t>(bytes, 1));
   if (!block)
     throw OutOfMemory("CUDA out of memory: no " + std::to_string(bytes) + " bytes of pinned host memory");
-  Pinned& pinned = Pinned::all();
-  const std::lock_guard lock(pinned.mutex);
-  pinned.blocks.emplace(static_cast<const std::byte*>(block), bytes);
+  note_pinned(block, bytes);
   return block;
 }
 
 void free_pinned(void* block) noexcept {
   if (!block) return;
-  Pinned& pinned = Pinned::all();
-  {
-    const std::lock_guard lock(pinned.mutex);
-    pinned.blocks.erase(static_cast<const std::byte*>(block));
-  }
+  forget_pinned(block);
   device(0).free_pinned(block);
-}
-
-bool is_pinned(const void* address) noexcept {
-  Pinned& pinned = Pinned::all();
-  const std::lock_guard lock(pinned.mutex);
-  const auto* byte = static_cast<const std::byte*>(address);
-  auto after = pinned.blocks.upper_bound(byte);
-  if (after == pinned.blocks.begin()) return false;
-  const auto& [begin, bytes] = *std::prev(after);
-  return byte < begin + std::max<size_t>(bytes, 1);
 }
 
 struct TimingEvent::State {

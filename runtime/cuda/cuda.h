@@ -7,19 +7,10 @@
 #include <string>
 #include <utility>
 
-namespace tenon::runtime::cuda {
+#include "runtime/cuda/pinned.h"
+#include "runtime/cuda/properties.h"
 
-struct Properties {
-  std::string name;
-  int major = 0, minor = 0;  // compute capability
-  int64_t total_memory = 0;  // bytes
-  int multiprocessors = 0;
-  int max_threads_per_block = 0;
-  int64_t shared_memory_per_block = 0;  // bytes, without opting in
-  int warp_size = 0;
-  int clock_khz = 0;
-  std::string uuid_hex;
-};
+namespace tenon::runtime::cuda {
 
 int device_count() noexcept;  // 0 if something is missing
 bool available() noexcept;
@@ -31,10 +22,9 @@ std::pair<int64_t, int64_t> memory_info(int index);  // free, total bytes
 void synchronize(int index);                         // waits for all work of the device
 void allow_tf32(bool allow);  // of all devices: float32 products may round their operands to 10 bits of mantissa; off at first
 
-// Host memory that a device reads and writes without a copy in between, on any device. Throws OutOfMemory.
+// Host memory that a device reads and writes without a copy in between, on any device (is_pinned: pinned.h). Throws OutOfMemory.
 void* allocate_pinned(size_t bytes);
 void free_pinned(void* block) noexcept;
-bool is_pinned(const void* address) noexcept;  // whether it lies in such a block
 
 // A point in the work of a device's main stream that knows its time.
 class TimingEvent {

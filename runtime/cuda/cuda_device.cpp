@@ -22,6 +22,7 @@
 #include "runtime/cuda/events.h"
 #include "runtime/cuda/index_notes.h"
 #include "runtime/cuda/libraries.h"
+#include "runtime/cuda/pinned.h"
 #include "runtime/cuda/products.h"
 #include "runtime/cuda/recording.h"
 #include "runtime/cuda/staging.h"

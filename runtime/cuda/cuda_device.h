@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "runtime/cuda/cuda.h"
+#include "runtime/cuda/properties.h"
 #include "runtime/device/device.h"
 
 namespace tenon::runtime::cuda {

@@ -29,6 +29,7 @@
 
 #include "runtime/cuda/context.h"
 #include "runtime/device/device.h"
+#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime::cuda {
 

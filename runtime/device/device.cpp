@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "ir/base/fork.h"
-#include "runtime/cpu/cpu_device.h"  // the one line that knows a backend
 
 namespace tenon::runtime {
 namespace {
@@ -21,12 +20,15 @@ std::atomic<bool> others{false};
 // The devices by tag. Never destroyed: tensors in static objects have memory of devices.
 struct Registry {
   std::array<std::atomic<Device*>, kTags> devices{};
-  Registry() { devices[kHostTag] = make_cpu_device().release(); }
+  Registry() { devices[kHostTag] = make_host_device().release(); }
 };
 Registry& registry() {
   static auto* r = new Registry;
   return *r;
 }
+[[maybe_unused]] const bool limits_follow = when_options_change([](const Options& o) {
+  for (Device* device : all_devices()) device->set_memory_limit(o.memory_limit_mb << 20);
+});
 [[maybe_unused]] const bool made_before_fork = ir::make_before_fork([] { registry(); });
 
 }  // namespace

@@ -27,8 +27,8 @@
 #include "ir/looptree/looptree.h"
 #include "passes/fusion/fusion.h"
 #include "passes/schedule/schedule.h"
+#include "runtime/base/memory_stats.h"
 #include "runtime/base/options.h"
-#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 
@@ -219,6 +219,7 @@ class Device {
 };
 
 Device& host_device();                    // the CPU
+std::unique_ptr<Device> make_host_device();  // the one function that its backend defines: cpu/cpu_device.cpp
 Device* find_device(ir::DeviceTag tag);   // null if there is none
 Device& device_of(ir::DeviceTag tag);     // throws std::runtime_error if there is none
 Device& device_of(const ir::Node& node);

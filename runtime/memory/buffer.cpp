@@ -2,18 +2,35 @@
 #include "runtime/memory/buffer.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <span>
 
 #include "runtime/device/device.h"
-#include "runtime/memory/packed_copies.h"
 
 namespace tenon::runtime {
 namespace {
+
+// Added to, never taken from: read without a lock.
+struct Keepers {
+  std::atomic<size_t> count{0};
+  std::array<MemoryKeeper*, 4> keepers{};
+  std::span<MemoryKeeper* const> all() const { return std::span(keepers).first(count.load(std::memory_order_acquire)); }
+};
+constinit Keepers keepers;
+
+bool give_back_all() {
+  bool any = false;
+  for (MemoryKeeper* keeper : keepers.all()) any |= keeper->give_back();
+  return any;
+}
 
 void* allocate_block(const void* last, size_t bytes, Device& device) {
   try {
     return last ? device.allocate_at(const_cast<void*>(last), bytes, Stream::Main) : device.allocate(bytes, Stream::Main);
   } catch (const OutOfMemory&) {
-    if (!PackedCopies::global().drop_all()) throw;
+    if (!give_back_all()) throw;
   }
   return device.allocate(bytes, Stream::Main);
 }
@@ -58,7 +75,7 @@ void Buffer::forget_packed(int64_t packed) {
   const int64_t worth = worth_a_copy_.load(std::memory_order_relaxed);
   if (packed_.load(std::memory_order_relaxed) == packed) return;  // mostly: nothing was ever packed
   if (packed_.exchange(packed, std::memory_order_relaxed) < worth) return;
-  PackedCopies::global().drop(*this);
+  for (MemoryKeeper* keeper : keepers.all()) keeper->forget(*this);
   worth_a_copy_.store(std::min(2 * worth, kNever), std::memory_order_relaxed);
 }
 void Buffer::drop_packed() { forget_packed(0); }
@@ -80,10 +97,18 @@ std::shared_ptr<Buffer> buffer_of(const ir::Node& node) {
   return std::static_pointer_cast<Buffer>(node.payload());
 }
 
+void register_keeper(MemoryKeeper& keeper) {
+  static constinit std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const size_t count = keepers.count.load(std::memory_order_relaxed);
+  keepers.keepers.at(count) = &keeper;
+  keepers.count.store(count + 1, std::memory_order_release);
+}
+
 MemoryStats memory_stats() { return host_device().memory_stats(); }
 void reset_peak_memory_stats() { host_device().reset_peak_memory_stats(); }
 void empty_memory_cache() {
-  PackedCopies::global().drop_all();
+  give_back_all();
   for (Device* device : all_devices()) device->empty_cache();
 }
 

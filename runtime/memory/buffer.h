@@ -6,7 +6,8 @@
 #include <functional>
 #include <memory>
 
-#include "ir/graph/graph.h"
+#include "ir/graph/node.h"
+#include "runtime/base/memory_stats.h"
 
 namespace tenon::runtime {
 
@@ -55,26 +56,21 @@ class Buffer final : public ir::Payload {
   std::function<void(void*)> deleter_;  // of adopted memory; may be empty
 };
 
-struct OutOfMemory : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 // The buffer of a materialised node; null if it is still pending.
 std::shared_ptr<Buffer> buffer_of(const ir::Node& node);
 
-// What a caching allocator holds, in bytes unless it says a count. Adopted memory is not in it.
-struct MemoryStats {
-  int64_t allocated = 0;  // in live buffers, rounded up to their size classes
-  int64_t cached = 0;     // freed, kept for reuse
-  int64_t reserved = 0;   // allocated + cached: what the system gave
-  int64_t peak_allocated = 0;
-  int64_t peak_reserved = 0;
-  int64_t live_buffers = 0;  // count
-  int64_t allocations = 0;   // count, since the start
-  int64_t cache_hits = 0;    // count of those that reused a freed block
-};
 MemoryStats memory_stats();  // of the host
 void reset_peak_memory_stats();
-void empty_memory_cache();  // gives all freed blocks of all devices back to the system
+
+// Somebody who keeps memory that he could do without, or copies of what buffers hold.
+class MemoryKeeper {
+ public:
+  virtual bool give_back() = 0;  // all of it; false if there was none
+  virtual void forget(const Buffer& source) = 0;  // the copies of it
+ protected:
+  ~MemoryKeeper() = default;
+};
+void register_keeper(MemoryKeeper& keeper);  // for the life of the process
+void empty_memory_cache();  // gives what keepers have and all freed blocks of all devices back to the system
 
 }  // namespace tenon::runtime

@@ -9,7 +9,11 @@
 namespace tenon::runtime {
 
 PackedCopies& PackedCopies::global() {
-  static auto* copies = new PackedCopies;  // never destroyed: buffers are, at any time
+  static auto* const copies = [] {
+    auto* made = new PackedCopies;  // never destroyed: buffers are, at any time
+    register_keeper(*made);
+    return made;
+  }();
   return *copies;
 }
 std::mutex& PackedCopies::global_mutex() { return global().mutex_; }
@@ -35,7 +39,7 @@ bool PackedCopies::keep(const Buffer& source, const Layout& layout, const std::s
   return true;
 }
 
-void PackedCopies::drop(const Buffer& source) {
+void PackedCopies::forget(const Buffer& source) {
   std::vector<Copy> gone;
   const std::lock_guard lock(mutex_);
   const auto known = copies_.find(&source);
@@ -50,7 +54,7 @@ size_t PackedCopies::bytes() {
   return bytes_;
 }
 
-bool PackedCopies::drop_all() {
+bool PackedCopies::give_back() {
   decltype(copies_) gone;
   const std::lock_guard lock(mutex_);
   gone.swap(copies_);

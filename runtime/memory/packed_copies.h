@@ -18,7 +18,7 @@
 
 namespace tenon::runtime {
 
-class PackedCopies {
+class PackedCopies final : public MemoryKeeper {
  public:
   // What decides where each element of the source lies in the copy: equal layouts of one buffer are equal copies.
   using Layout = std::vector<int64_t>;
@@ -29,8 +29,8 @@ class PackedCopies {
   std::shared_ptr<Buffer> find(const Buffer& source, const Layout& layout);  // null if there is none
   // Not if the source has ceased to count as constant. False if there is no room: all copies together would pass kMostBytes.
   bool keep(const Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy);
-  void drop(const Buffer& source);
-  bool drop_all();  // false if there were none
+  bool give_back() override;
+  void forget(const Buffer& source) override;
   size_t bytes();   // of all copies
 
   static constexpr size_t kMostBytes = size_t{256} << 20;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/device/device.h"
+#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runtime/plan/analysis.h"
-#include "runtime/run/evaluate.h"
+#include "runtime/history/record.h"
 
 namespace tenon::runtime {
 

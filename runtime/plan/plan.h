@@ -3,110 +3,22 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "compiler/memory_plan.h"
-#include "ir/kernel/kernel.h"
-#include "passes/fusion/fusion.h"
-#include "runtime/base/history.h"
-#include "runtime/base/options.h"
-#include "runtime/cache/kernel_cache.h"
 #include "runtime/device/device.h"
-#include "runtime/plan/graph_key.h"
 #include "runtime/plan/plan_code.h"
+#include "runtime/plan/step.h"
 
 namespace tenon::runtime {
 
-struct ScalarSource {
-  int32_t node;   // the constant with this number; or, if it is -1,
-  uint64_t bits;  // this literal
-  int32_t dim = -1;  // or where the node, a pad, begins along this dim
-};
-
-// What a step does: one of these.
-struct CompiledStep {
-  std::shared_ptr<const CompiledKernel> kernel;  // once the plan's code is found
-  std::vector<int64_t> sizes;
-  std::vector<Phase> phases;
-  size_t local_bytes = 0;  // scratch of each worker
-  // Where argument `argument` begins behind the first element of its place.
-  struct Begin {
-    int32_t argument;
-    int64_t bytes;
-  };
-  std::vector<Begin> begins;
-  // What it packs at each launch. A constant is packed in a phase of its own, which a launch with a packed copy leaves out.
-  struct Packing {
-    int32_t source, copy;  // arguments; the copy is -1 where the source counts as no constant: that is a matter of the kernel
-    size_t phase;
-    size_t bytes;  // of the copy
-    std::vector<int64_t> layout;
-  };
-  std::optional<Packing> packing;
-};
-struct InterpretedStep {
-  std::shared_ptr<const ir::Kernel> kernel;
-};
-struct RoutineStep {
-  ir::NodeRef node;  // over placeholders
-  std::shared_ptr<const std::vector<passes::JoinPart>> parts;  // of a Cat
-  std::vector<LibraryCall::InMemory> in_memory;
-  bool interpreted;
-};
-struct CopyStep {  // of argument 0, on another device, to argument 1
-  Device* from;
-  size_t bytes;
-};
-
-struct RecurrentWork;
-struct RecurrentLayerStep {
-  ir::NodeRef node;  // over placeholders
-  std::shared_ptr<const RecurrentWork> work;  // once the plan's code is found
-};
-
-struct InPlaceStep {};  // all parts of a Cat are computed where they belong: nothing is left to do
-
-struct Step {
-  Device* device = nullptr;
-  std::variant<CompiledStep, InterpretedStep, RoutineStep, RecurrentLayerStep, CopyStep, InPlaceStep> work;
-  // Places, in argument order; -1: has no elements; -2-k: scalar k, in memory.
-  std::vector<int32_t> buffers;
-  SmallVector<int32_t, 2> writes;  // places that it writes
-  // Where argument `argument` is updated: what it starts with is copied there unless it lies there already. It begins at
-  // an origin of the key, or at the place's first element (-1).
-  struct Base {
-    int32_t argument, place;
-    size_t bytes;
-    int32_t origin, item_size;
-  };
-  std::vector<Base> bases;
-  // Where argument `argument` begins behind the first element of its place: at an origin of the key.
-  struct Window {
-    int32_t argument, origin, item_size;
-  };
-  std::vector<Window> windows;
-  std::vector<ScalarSource> scalars;
-  KernelFacts facts;
-  CacheState cache = CacheState::Memory;  // of the first run; later ones find it in memory
-  double compile_ms = 0;
-};
-
-struct PlanOutput {
-  int32_t node;    // number in the key
-  Device* device;  // where it lies
-  size_t bytes;
-  int32_t same_as = -1;  // shares the buffer of this earlier output
-  int32_t alias = -1;    // is this input node after all (everything around it cancelled out)
-  int32_t origin = -1;   // then: is a copy of its elements from this origin of the key on
-  int32_t item_size = 0;  // of those
-  int32_t donor = -1;    // the input node whose buffer it takes over, if nobody else wants that
-};
+// Finds the work of a recurrent layer's node (run/recurrence.h).
+using FindLayerWork = std::function<std::shared_ptr<const RecurrentWork>(const ir::Node&, const Options&)>;
 
 // Several threads may run one plan at the same time: but for the code nothing in it changes once it is built.
 struct Plan {
@@ -140,7 +52,7 @@ struct Plan {
   // Finds or compiles the code of the steps, if no run has done so. True if this call did. Of a plan that runs a second time it
   // compiles what ran as bytecode. Throws std::runtime_error, naming
   // the kernel; the next run tries again. Throws JoinRefused if the plan has joined launches.
-  bool find_code(const Options& options);
+  bool find_code(const Options& options, const FindLayerWork& find_layer_work);
   bool has_code() const { return found_.load(std::memory_order_acquire); }
   // Why its joined launches have no code; null if nothing is known against them.
   const std::string* join_refusal() const { return join_refused_.load(std::memory_order_acquire) ? &join_refusal_ : nullptr; }
@@ -163,11 +75,5 @@ struct JoinRefused : std::runtime_error {
 
 // Whether it has products for a library that cannot be used after all: the device's target is another one then, and so is the plan.
 bool is_outdated(const Plan& plan);
-
-// What a step does that is no compiled code, on its arguments.
-void start_uncompiled(const Step& step, std::span<void* const> arguments, std::span<const uint64_t> scalars);
-
-// Runs the passes and schedules the kernels. Throws std::runtime_error, naming the kernel where there is one.
-std::shared_ptr<Plan> build_plan(int number, const GraphKey& key, const Options& options);
 
 }  // namespace tenon::runtime

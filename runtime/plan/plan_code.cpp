@@ -8,11 +8,10 @@
 
 #include "ir/kernel/kernel_equal.h"
 #include "passes/schedule/join_launches.h"
-#include "runtime/base/profiler.h"
+#include "runtime/history/profiler.h"
 #include "runtime/cache/kernel_cache.h"
 #include "runtime/cache/lowered_kernels.h"
 #include "runtime/plan/analysis.h"
-#include "runtime/plan/plan.h"
 
 namespace tenon::runtime {
 namespace {

@@ -12,11 +12,10 @@
 #include "compiler/pipeline.h"
 #include "runtime/base/options.h"
 #include "runtime/device/device.h"
-#include "runtime/run/evaluate.h"
+#include "runtime/history/record.h"
+#include "runtime/plan/step.h"
 
 namespace tenon::runtime {
-
-struct Step;
 
 // Whether a plan that runs often is worth other code for this kernel.
 bool is_better_often(const passes::Lowered& lowered);

@@ -7,6 +7,7 @@
 #include "codegen/cuda/emit.h"
 #include "ir/base/text.h"
 #include "ir/graph/graph_infer.h"
+#include "runtime/base/evaluation_mutex.h"
 #include "runtime/cache/kernel_cache.h"
 #include "runtime/device/device.h"
 #include "runtime/plan/dump.h"

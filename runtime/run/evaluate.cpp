@@ -9,16 +9,16 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/base/fork.h"
+#include "runtime/base/compile_behind.h"
+#include "runtime/base/evaluation_mutex.h"
 #include "runtime/base/hash.h"
-#include "runtime/base/profiler.h"
-#include "runtime/cache/compile_behind.h"
+#include "runtime/history/profiler.h"
 #include "runtime/cache/lowered_kernels.h"
 #include "runtime/device/device.h"
 #include "runtime/plan/analysis.h"
 #include "runtime/plan/batches.h"
 #include "runtime/plan/past_plans.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/build_plan.h"
 #include "runtime/run/evaluation.h"
 #include "runtime/run/late_work.h"
 #include "runtime/run/run.h"
@@ -76,7 +76,7 @@ enum class Cut : uint8_t { IfLarge, Never };
 
 class Evaluator {
  public:
-  EvaluationMutex mutex;
+  EvaluationMutex& mutex = evaluation_mutex();
   PastPlans past;  // it guards them too
 
   static Evaluator& get() {
@@ -245,7 +245,7 @@ class Evaluator {
     options.first_tier = 0;
     std::shared_ptr<Plan> next = build(key, options);
     if (!next->on_host || !next->recurrent.empty()) return replace(*plan, key, std::move(next));
-    CompileBehind::global().find_code(next, options);
+    CompileBehind::global().add([next, options] { next->find_code(options, recurrent_work); });
     plan->successor = std::move(next);
     return plan;
   }
@@ -322,12 +322,6 @@ class Evaluator {
 
 }  // namespace
 
-EvaluationMutex& evaluation_mutex() { return Evaluator::get().mutex; }
-
-[[maybe_unused]] const bool evaluation_held_over_fork =
-    ir::hold_over_fork(ir::ForkOrder::Evaluation, {[] { evaluation_mutex().lock_for_fork(); },
-                                                   [] { evaluation_mutex().unlock_after_fork(); },
-                                                   [] { std::construct_at(&evaluation_mutex()); }});
 const PastPlans& past_plans() { return Evaluator::get().past; }
 
 std::shared_ptr<Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> constants, bool anywhere, GraphKey& key) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "runtime/plan/graph_key.h"
 #include "runtime/run/evaluation.h"
 
 namespace tenon::runtime {
@@ -157,7 +158,7 @@ std::shared_ptr<const RecurrentWork> make_work(const ir::Node& node, const Optio
   GraphKey key;
   const auto find = [&] {
     work->plan = plan_of_step(step.outputs, constants, begin_anywhere(step), key);
-    work->plan->find_code(compiled);
+    work->plan->find_code(compiled, recurrent_work);
   };
   try {
     find();

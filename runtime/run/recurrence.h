@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/graph/recurrence.h"
+#include "runtime/memory/buffer.h"
 #include "runtime/plan/plan.h"
 
 namespace tenon::runtime {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/graph/definitions.h"
-#include "runtime/base/profiler.h"
+#include "ir/graph/node.h"
+#include "runtime/history/profiler.h"
 #include "runtime/memory/packed_copies.h"
 
 namespace tenon::runtime {
@@ -81,7 +81,7 @@ void Run::start(std::shared_ptr<Plan> plan, std::span<const ir::NodeRef> replace
 void Run::compute(const Options& options) {
   let_go_.clear();
   launches_.clear();
-  first_ = plan_->find_code(options);
+  first_ = plan_->find_code(options, recurrent_work);
   number_ = 0;
   launched_ = 0;
   dropped_ = false;
@@ -422,19 +422,6 @@ void Run::start_step(const Step& step, uint64_t* first) {
   const std::span<const uint64_t> scalars(first, step.scalars.size());
   if (const auto* work = std::get_if<CompiledStep>(&step.work)) start_compiled(step, *work, scalars);
   else start_uncompiled(step, arguments_, scalars);
-}
-
-void start_uncompiled(const Step& step, std::span<void* const> arguments, std::span<const uint64_t> scalars) {
-  const std::string& name = step.facts->name;
-  if (const auto* routine = std::get_if<RoutineStep>(&step.work)) {
-    step.device->call_library({routine->node, routine->parts, name, arguments, scalars, routine->in_memory,
-                               routine->interpreted},
-                              Stream::Main);
-  } else if (const auto* copy = std::get_if<CopyStep>(&step.work)) {
-    if (copy->bytes > 0) copy_between(*step.device, arguments[1], *copy->from, arguments[0], copy->bytes);
-  } else if (!std::holds_alternative<InPlaceStep>(step.work)) {
-    step.device->interpret({std::get<InterpretedStep>(step.work).kernel, name, arguments, scalars}, Stream::Main);
-  }
 }
 
 }  // namespace tenon::runtime

@@ -14,8 +14,10 @@
 #include <memory>
 #include <vector>
 
-#include "ir/graph/definitions.h"
-#include "runtime/base/profiler.h"
+#include "ir/graph/node.h"
+#include "runtime/history/profiler.h"
+#include "runtime/memory/buffer.h"
+#include "runtime/plan/graph_key.h"
 #include "runtime/plan/plan.h"
 #include "runtime/run/late_work.h"
 #include "runtime/run/recurrence.h"

@@ -1,5 +1,5 @@
 // The code of the kernels in tests/data/gpu_kernels.ir for an H100: how wide its accesses to global memory are, as the schedules ask
-// and as NVRTC's PTX has them, its registers and shared memory, and that nothing spills. scripts/kernel_table.py prints
+// and as NVRTC's PTX has them, its registers and shared memory, and that nothing spills. scripts/gpu/kernel_table.py prints
 // the same kernels with their instructions.
 #include <doctest/doctest.h>
 

@@ -13,7 +13,7 @@
 
 #include "codegen/cuda/emit.h"
 #include "codegen/interpreter/interpreter.h"
-#include "ir/kernel/kernel.h"
+#include "ir/kernel/kernel_builder.h"
 #include "ir/op/sum_order.h"
 #include "passes/passes.h"
 #include "passes/schedule/gpu/tiles.h"

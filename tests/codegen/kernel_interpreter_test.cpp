@@ -7,6 +7,7 @@
 #include <random>
 
 #include "codegen/interpreter/interpreter.h"
+#include "ir/kernel/kernel_builder.h"
 
 using namespace tenon;
 using namespace tenon::ir;

@@ -7,7 +7,7 @@
 //   TENON_SIM_ARCH=n          what they pretend to be: 75, 80 or 90 (90)
 //   TENON_SIM_CARD=H200       whose memory the newest has, as far as schedules ask: H100 or H200 (H100)
 //   TENON_SIM_IDLE=1          kernels and products are compiled, checked and counted, and compute nothing
-//   TENON_SIM_CUBINS=folder   the texts of real cubins, which can then be loaded (scripts/gpu_cubins.py writes both)
+//   TENON_SIM_CUBINS=folder   the texts of real cubins, which can then be loaded (scripts/gpu/gpu_cubins.py writes both)
 //   TENON_SIM_SEED=n          draws the order of work, blocks and threads (1)
 //   TENON_SIM_EAGER=1         does work when it is called for, not as late as is allowed
 //   TENON_SIM_STRICT=1        ends blocks of memory at their guard page, at an address that 16 divides

@@ -492,7 +492,7 @@ TEST_CASE("accessors: packed, const, and their checks") {
                        Error);
 }
 
-// --- what PyTorch wrote (scripts/check_readers.py --write), which reads in turn what Tenon writes
+// --- what PyTorch wrote (scripts/check/check_readers.py --write), which reads in turn what Tenon writes
 
 TEST_CASE("safetensors: every type as PyTorch writes it") {
   const io::NamedTensors all = io::load_safetensors(data_file("torch_types.safetensors"));

@@ -1,4 +1,4 @@
-// The packed golden data: files of tests/data, written by scripts/pack_oracle.py.
+// The packed golden data: files of tests/data, written by scripts/golden/pack_oracle.py.
 #pragma once
 
 #include <tenon/tenon.h>

@@ -1,5 +1,5 @@
 // tests/data/iris.json holds the losses of torch 2.15 with manual_seed(32), scikit-learn's split (random_state=33) and
-// torch.optim.Adam(lr=0.01), the rows float32 before they are double; tests/data/cnn.json is made by scripts/make_cnn_golden.py.
+// torch.optim.Adam(lr=0.01), the rows float32 before they are double; tests/data/cnn.json is made by scripts/golden/make_cnn_golden.py.
 #include "frontend/golden_training.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // Runs a layer as layer_cases.inc describes it and says what came out. Compiled with Tenon by layers_test.cpp, and with LibTorch by
-// scripts/make_layers_golden.py, whose answers are tests/data/layers.json.
+// scripts/golden/make_layers_golden.py, whose answers are tests/data/layers.json.
 #pragma once
 
 #include <cmath>

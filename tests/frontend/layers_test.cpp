@@ -1,4 +1,4 @@
-// Every layer against LibTorch: the cases of layer_cases.inc, whose answers scripts/make_layers_golden.py has written.
+// Every layer against LibTorch: the cases of layer_cases.inc, whose answers scripts/golden/make_layers_golden.py has written.
 #include <tenon/nn/multi_head_attention.h>
 #include <tenon/tenon.h>
 

@@ -1,5 +1,5 @@
 // Numbers at the edges of dtypes: bounds and fills that do not fit, numbers beside 16-bit floats, operations
-// that a dtype lacks, streams of random numbers. The answers are PyTorch's (scripts/make_numbers.py).
+// that a dtype lacks, streams of random numbers. The answers are PyTorch's (scripts/golden/make_numbers.py).
 #include <doctest/doctest.h>
 #include <tenon/tenon.h>
 

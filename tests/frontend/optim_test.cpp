@@ -30,7 +30,7 @@ int64_t count(const std::vector<int64_t>& shape) {
   for (const int64_t size : shape) result *= size;
   return result;
 }
-// The numbers of scripts/make_training_golden.py.
+// The numbers of scripts/golden/make_training_golden.py.
 Tensor eighths(const std::vector<int64_t>& shape, int64_t factor, int64_t offset, int64_t modulus) {
   return ((arange(count(shape), kFloat) * factor + offset).remainder(modulus) - (modulus - 1) / 2).div(8).view(shape).clone();
 }

@@ -61,7 +61,7 @@ std::string shown(const T& value) {
 }  // namespace
 
 TEST_CASE("random tensors print as PyTorch prints them") {
-  // TENON_PRINT_CASES names a larger file made by scripts/pack_print.py.
+  // TENON_PRINT_CASES names a larger file made by scripts/golden/pack_print.py.
   const char* larger = std::getenv("TENON_PRINT_CASES");
   std::ifstream in(larger ? larger : data_folder() + "/print.json");
   const json cases = json::parse(in);

@@ -1,5 +1,5 @@
 // Programs as users of LibTorch write them, with another include: what they print, held to what the same
-// programs print in PyTorch (scripts/make_programs.py, tests/data/programs.txt). Where they train, they form the
+// programs print in PyTorch (scripts/golden/make_programs.py, tests/data/programs.txt). Where they train, they form the
 // gradients by hand.
 #include <tenon/compat.h>
 

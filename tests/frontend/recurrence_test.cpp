@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "ir/graph/graph.h"
-#include "runtime/run/evaluate.h"
 #include "runtime/base/options.h"
+#include "runtime/run/evaluate.h"
 
 using namespace tenon;
 

@@ -1,6 +1,6 @@
 // Transformers and what holds gradients within bounds, against PyTorch. tests/data/transformer.json holds torch 2.15's parameters
 // of three networks made with manual_seed(1), their results and gradients, and 20 losses and norms of a classifier (manual_seed(3)):
-// scripts/make_transformer_golden.py.
+// scripts/golden/make_transformer_golden.py.
 #include <doctest/doctest.h>
 #include <tenon/nn/multi_head_attention.h>
 #include <tenon/tenon.h>

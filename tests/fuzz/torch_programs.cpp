@@ -2,7 +2,7 @@
 //
 //   torch_programs FILE
 //
-// scripts/make_gradient_programs.py draws the programs, runs them in PyTorch and writes the file:
+// scripts/golden/make_gradient_programs.py draws the programs, runs them in PyTorch and writes the file:
 //
 //   ### 17 float64                         number, and the type whose rounding is allowed for
 //   v0 = leaf(3, [2, 3]).requires_grad_()  the program; `show` says what is compared

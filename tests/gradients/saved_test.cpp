@@ -1,5 +1,5 @@
 // What operations save for their gradients: a write to an operand or a result before the backward pass is refused where PyTorch
-// refuses it (tests/data/saved.json, by scripts/make_saved_golden.py), over the golden table.
+// refuses it (tests/data/saved.json, by scripts/golden/make_saved_golden.py), over the golden table.
 #include <doctest/doctest.h>
 
 #include <map>

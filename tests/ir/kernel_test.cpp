@@ -1,5 +1,5 @@
 // Kernels: the builder's sharing, folding and levels; the text form both ways; what the verifier refuses.
-#include "ir/kernel/kernel.h"
+#include "ir/kernel/kernel_builder.h"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ir/kernel/kernel.h"
+#include "ir/kernel/kernel_builder.h"
 #include "passes/passes.h"
 
 using namespace tenon;

@@ -4,7 +4,7 @@
 
 #include "runtime/plan/batches.h"
 #include "runtime/evaluation_support.h"
-#include "runtime/base/history.h"
+#include "runtime/history/history.h"
 #include "runtime/under_switches.h"
 
 using namespace tenon;

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <thread>
 
-#include "runtime/cache/compile_behind.h"
+#include "runtime/base/compile_behind.h"
 #include "runtime/cpu/allocator.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/temp_directory.h"

@@ -6,8 +6,11 @@
 
 #include "codegen/interpreter/interpreter.h"
 #include "ir/graph/graph.h"
-#include "runtime/run/evaluate.h"
 #include "runtime/base/options.h"
+#include "runtime/history/history.h"
+#include "runtime/memory/buffer.h"
+#include "runtime/report/report.h"
+#include "runtime/run/evaluate.h"
 
 namespace tenon::test {
 

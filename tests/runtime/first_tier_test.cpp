@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/cache/compile_behind.h"
+#include "runtime/base/compile_behind.h"
 #include "runtime/device/device.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/temp_directory.h"

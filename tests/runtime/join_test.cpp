@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/evaluation_support.h"
-#include "runtime/base/history.h"
+#include "runtime/history/history.h"
 #include "runtime/under_switches.h"
 
 using namespace tenon;

@@ -19,10 +19,10 @@
 #include "runtime/base/code_version.h"
 #include "runtime/run/evaluation.h"
 #include "runtime/evaluation_support.h"
-#include "runtime/base/history.h"
-#include "runtime/base/profiler.h"
+#include "runtime/history/history.h"
+#include "runtime/history/profiler.h"
 #include "runtime/temp_directory.h"
-#include "runtime/base/ticks.h"
+#include "runtime/history/ticks.h"
 
 using namespace tenon;
 using namespace tenon::runtime;

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/evaluation_support.h"
-#include "runtime/base/history.h"
+#include "runtime/history/history.h"
 
 using namespace tenon;
 using namespace tenon::runtime;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "codegen/llvm/jit.h"
+#include "ir/kernel/kernel_builder.h"
 #include "passes/passes.h"
 #include "passes/schedule/schedule.h"
 #include "support/launch.h"

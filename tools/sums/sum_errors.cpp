@@ -1,5 +1,5 @@
 // The relative error of sums and products over K terms, against float64: equal terms (0.1, products 0.1 * 0.1) and torch's rand.
-// Prints a line for each: operation, dtype, kind, K, error. scripts/sum_errors.py sets PyTorch's beside them.
+// Prints a line for each: operation, dtype, kind, K, error. scripts/golden/sum_errors.py sets PyTorch's beside them.
 //
 //   sum_errors [LARGEST_K]
 #include <tenon/tenon.h>

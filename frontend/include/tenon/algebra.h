@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Sums of products by formula, structured matrices and index grids, with LibTorch's names, argument order and
 // defaults.
 #pragma once

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // What programs that come from NumPy look for: joining columns, sets, integrals and slopes, choices
 // and grids. Included by tensor.h, which has the methods.
 #pragma once

@@ -1,6 +1,6 @@
 // The names of namespace tenon in a real namespace torch, which a program may reopen, as it may each namespace in it. They
 // are using-declarations wherever there are namespaces inside: after a using-directive for tenon, `using namespace torch;` would find two
-// namespaces nn. Written by scripts/make_compat_names.py, checked by a test; a part of tenon/compat.h.
+// namespaces nn. Written by scripts/print/make_compat_names.py, checked by a test; a part of tenon/compat.h.
 
 namespace torch {
 using ::tenon::ArrayRef;

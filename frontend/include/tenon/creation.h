@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Functions that make tensors; tensor(...) and from_blob stand in tensor_data.h. The dtype is the default float type
 // unless said otherwise or set in the options.
 #pragma once

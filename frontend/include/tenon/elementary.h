@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Elementwise functions beside those of ops.h: other names, a number as the first operand, the parts of floats,
 // bounds on norms. Included by tensor.h, which has the methods.
 #pragma once

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Reading and writing at places that an index tensor names. Indices are checked at the call, which evaluates
 // an index tensor whose range is not known otherwise. Included by tensor.h, which has the methods.
 #pragma once

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Methods that write into their tensor, as functions: relu_(x) is x.relu_(). Included by tenon.h.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // LibTorch's namespace linalg, as far as it needs no decomposition; the rest is named in absent.h.
 #pragma once
 

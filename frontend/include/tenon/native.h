@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // LibTorch's functions behind its layers: recurrent networks with their weights in a list, normalisations
 // that also give their statistics, resizing by kind. For programs written for LibTorch (tenon/compat.h).
 #pragma once

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // The operators of neural networks with ATen's names, argument order and defaults: convolution, pooling,
 // normalisation, losses, embedding, resizing. tenon/nn/functional.h wraps them in option structs. Each checks
 // its operands at once, records graph operations and computes nothing; what must look at values to be checked

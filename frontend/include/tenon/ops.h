@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Operations as functions, with LibTorch's names, argument order and defaults. Each checks its operands at
 // once and throws at the call that is wrong; it computes nothing until a value is needed. Shapes broadcast as
 // in PyTorch, types promote as in PyTorch; results are new tensors except where a comment says "view":

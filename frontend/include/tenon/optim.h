@@ -35,6 +35,7 @@ class OptimizerParamState {
   virtual void serialize(tenon::serialize::OutputArchive& archive) const;
   // What a step changes; step() evaluates them together with the parameters.
   virtual std::vector<Tensor> tensors() const { return {}; }
+  virtual bool is_shaped_like_parameter() const { return false; }  // each of these tensors; then a loaded one that is not is refused
 };
 template <typename Derived>
 class OptimizerCloneableParamState : public OptimizerParamState {
@@ -77,11 +78,12 @@ class OptimizerCloneableOptions : public OptimizerOptions {
   void set_lr(double lr) override { lr_ = lr; }                               \
   void inherit(const OptimizerOptions& defaults) override;                    \
   friend bool operator==(const Name& a, const Name& b);
-#define TENON_OPTIMIZER_STATE(Name)                                           \
+#define TENON_OPTIMIZER_STATE(Name, shaped_like_parameter)                    \
  public:                                                                      \
   void serialize(tenon::serialize::InputArchive& archive) override;           \
   void serialize(tenon::serialize::OutputArchive& archive) const override;    \
   std::vector<Tensor> tensors() const override;                               \
+  bool is_shaped_like_parameter() const override { return shaped_like_parameter; } \
   friend bool operator==(const Name& a, const Name& b);  // by the values of their tensors
 
 struct SGDOptions : OptimizerCloneableOptions<SGDOptions> {
@@ -95,7 +97,7 @@ struct SGDOptions : OptimizerCloneableOptions<SGDOptions> {
 };
 struct SGDParamState : OptimizerCloneableParamState<SGDParamState> {
   TENON_ARG(Tensor, momentum_buffer);
-  TENON_OPTIMIZER_STATE(SGDParamState)
+  TENON_OPTIMIZER_STATE(SGDParamState, true)
 };
 
 using Betas = std::tuple<double, double>;
@@ -114,7 +116,7 @@ struct AdamParamState : OptimizerCloneableParamState<AdamParamState> {
   TENON_ARG(Tensor, exp_avg);
   TENON_ARG(Tensor, exp_avg_sq);
   TENON_ARG(Tensor, max_exp_avg_sq);
-  TENON_OPTIMIZER_STATE(AdamParamState)
+  TENON_OPTIMIZER_STATE(AdamParamState, true)
 };
 
 struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
@@ -132,7 +134,7 @@ struct AdamWParamState : OptimizerCloneableParamState<AdamWParamState> {
   TENON_ARG(Tensor, exp_avg);
   TENON_ARG(Tensor, exp_avg_sq);
   TENON_ARG(Tensor, max_exp_avg_sq);
-  TENON_OPTIMIZER_STATE(AdamWParamState)
+  TENON_OPTIMIZER_STATE(AdamWParamState, true)
 };
 
 struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
@@ -150,7 +152,7 @@ struct RMSpropParamState : OptimizerCloneableParamState<RMSpropParamState> {
   TENON_ARG(Tensor, square_avg);
   TENON_ARG(Tensor, momentum_buffer);
   TENON_ARG(Tensor, grad_avg);
-  TENON_OPTIMIZER_STATE(RMSpropParamState)
+  TENON_OPTIMIZER_STATE(RMSpropParamState, true)
 };
 
 struct AdagradOptions : OptimizerCloneableOptions<AdagradOptions> {
@@ -165,7 +167,7 @@ struct AdagradOptions : OptimizerCloneableOptions<AdagradOptions> {
 struct AdagradParamState : OptimizerCloneableParamState<AdagradParamState> {
   TENON_ARG(Tensor, sum);
   TENON_ARG(int64_t, step) = 0;
-  TENON_OPTIMIZER_STATE(AdagradParamState)
+  TENON_OPTIMIZER_STATE(AdagradParamState, true)
 };
 
 struct LBFGSOptions : OptimizerCloneableOptions<LBFGSOptions> {
@@ -190,7 +192,7 @@ struct LBFGSParamState : OptimizerCloneableParamState<LBFGSParamState> {
   TENON_ARG(std::vector<Tensor>, old_dirs);
   TENON_ARG(std::vector<Tensor>, old_stps);
   TENON_ARG(std::vector<Tensor>, ro);
-  TENON_OPTIMIZER_STATE(LBFGSParamState)
+  TENON_OPTIMIZER_STATE(LBFGSParamState, false)
 };
 
 // Parameters that share options. Without options of their own they get the optimizer's.

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Functions in which the elements along one dim meet: running sums, sorting, and what follows from an order.
 // Included by tensor.h, which has the methods.
 #pragma once

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Results into a tensor that is there: name_out(out, operands...). `out` takes the result's shape (an out of
 // another shape is resized) and keeps its dtype, to which the result's type must be castable. Error if out or
 // the result requires grad.

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // LibTorch's name_out(out, operands...) for the functions that out.h does not declare: whatever arguments a
 // function takes, its _out form takes after the tensors that get the results, which behave as those of out.h.
 // For programs written for LibTorch (tenon/compat.h).

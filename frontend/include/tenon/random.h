@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Random tensors with LibTorch's signatures. On the CPU the numbers are PyTorch's, bit for bit: a call draws
 // its words from the generator at once, in the order of the tensor's memory, so that the order of calls is
 // the order of the stream. The methods (uniform_, normal_, random_, ...) are Tensor's.

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Special functions: LibTorch's namespace special, and its spellings at top level. Integers become the default
 // float type; 16-bit floats are computed in float32.
 #pragma once

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // The methods that write into their tensor, as declared in the class Tensor: like the operation without the underscore,
 // into this tensor. Its shape and dtype stay, so the operands must broadcast to its shape, and the result's type must not
 // be of a higher category than its own (bool < integer < float). All tensors that share its memory see the write; what was

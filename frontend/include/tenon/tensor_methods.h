@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // The methods of a tensor that record an operation, as declared in the class TensorMethods. tensor.h includes this
 // file twice: for tensors with a name, and for temporaries, whose values nobody will want again (see Operand there).
 // TENON_KIND is the kind of object, `const&` or `&&`; TENON_SELF is the object as an argument. Each method is the

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // More views: strided windows, diagonals, splits, grids; and copies in which a view is replaced. Included by
 // tensor.h.
 #pragma once

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Windows of signal processing, [window_length]. A periodic one is a symmetric one of a sample more, less the last.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // The methods that write into their tensor and have no body by hand: the operation without the underscore, assigned.
 #include "frontend/src/autograd/aliases.h"
 #include "frontend/src/tensor/call.h"

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // Functions that are another name of a function.
 #include "tenon/native.h"
 #include "tenon/tenon.h"

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // The out forms: the operation, assigned to a tensor of the right shape.
 #include "frontend/src/ops/out.h"
 #include "frontend/src/tensor/call.h"

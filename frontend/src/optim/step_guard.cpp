@@ -1,7 +1,9 @@
+// Undoing a step that threw.
 #include "frontend/src/optim/step_guard.h"
 
 #include "frontend/src/autograd/open_step.h"
 #include "frontend/src/tensor/outside.h"
+#include "runtime/run/evaluate.h"
 
 namespace tenon::optim {
 

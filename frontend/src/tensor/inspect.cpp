@@ -8,9 +8,12 @@
 #include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
 #include "runtime/base/options.h"
-#include "runtime/base/profiler.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/device/device.h"
+#include "runtime/history/history.h"
+#include "runtime/history/profiler.h"
+#include "runtime/memory/buffer.h"
+#include "runtime/report/report.h"
 #include "runtime/run/evaluate.h"
 
 namespace tenon {

@@ -1,4 +1,4 @@
-// Printed from frontend/functions.def by scripts/make_functions.py.
+// Printed from frontend/functions.def by scripts/print/make_functions.py.
 // The tests' calls of public functions and of methods in place, by name: the overloads in the order of the table.
 #include <tenon/native.h>
 

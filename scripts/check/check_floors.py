@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Checks who includes whom. Reads every source of the six floors; prints each broken rule as FILE:LINE: reason and
+exits 1, or says how many files it read.
+
+  floors    a file includes its own floor and floors below: frontend -> runtime -> compiler -> codegen -> passes -> ir
+  rooms     inside a floor a file includes its own room and rooms before it (ROOMS below; what stands in one line is one room)
+  devices   runtime/ names no device: nothing outside of runtime/cpu and runtime/cuda looks into them, no floor above does either, and
+            llvm_backend is named only in runtime/cpu and where it is defined
+  public    frontend/include/tenon/* includes <tenon/...> and the standard library only, and neither iostream nor regex
+  LLVM      <llvm/...> only under codegen/llvm
+  CUDA      driver, NVRTC and cuBLAS declarations only under runtime/cuda and codegen/cuda, and no toolkit header anywhere
+
+--self-test runs the same rules over a made-up tree with one fault for each rule, and fails unless each is found.
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+FLOORS = ["ir", "passes", "codegen", "compiler", "runtime", "frontend"]  # lowest first
+ROOMS = {  # by floor, from the lowest
+    "ir": [["ir/base/"], ["ir/op/"], ["ir/index/"], ["ir/kernel/"], ["ir/looptree/"], ["ir/graph/"], ["ir/gradient/"]],
+    "passes": [["passes/schedule/"], ["passes/kernel/"], ["passes/graph/"], ["passes/fusion/"]],
+    "frontend": [["frontend/src/tensor/", "frontend/src/autograd/"], ["frontend/src/views/"], ["frontend/src/ops/"],
+                 ["frontend/src/random/"], ["frontend/src/neural/"], ["frontend/src/nn/"], ["frontend/src/optim/"], ["frontend/src/io/"],
+                 ["frontend/src/data/"]],
+    "runtime": [["runtime/base/"], ["runtime/history/"], ["runtime/device/"], ["runtime/memory/"], ["runtime/cpu/", "runtime/cuda/"],
+                ["runtime/cache/"], ["runtime/plan/"], ["runtime/run/"], ["runtime/report/"]],
+}
+PUBLIC = "frontend/include/tenon/"
+DEVICE_ROOMS = ("runtime/cpu/", "runtime/cuda/")
+OPEN_HEADERS = {"runtime/cpu/vectorised.h",  # for loops of the host's own
+                "runtime/cuda/cuda.h"}       # what programs ask of CUDA beside tensors
+HOST_COMPILER = re.compile(r"\bllvm_backend\b")
+SOURCES = {".h", ".cpp", ".def", ".inc"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+CUDA_HEADER = re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|nvrtc|cublas|cublas_v2|cuda_fp16|cuda_bf16)\.h$|^cuda/")
+CUDA_NAME = re.compile(r"\b(CUresult|CUdevice|CUcontext|CUmodule|CUfunction|CUstream|CUdeviceptr|nvrtcResult|nvrtcProgram"
+                       r"|cublasHandle_t|cublasStatus_t|cu(Init|LaunchKernel|ModuleLoad\w*|Mem\w+|Ctx\w+|Stream\w+)\s*\("
+                       r"|nvrtc(CreateProgram|CompileProgram)\s*\()")
+COMMENT_OR_STRING = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"')
+HEAVY = {"iostream", "regex"}
+THIRD_PARTY = re.compile(r"\.(h|hpp)$|/")  # a header of the C++ standard library has neither a suffix nor a folder
+C_HEADERS = {"stdint.h", "stddef.h"}
+EXCEPTIONS = "tenon/error.h"  # the one public header of every floor: it includes nothing but the standard library
+
+
+def floor_of(path):
+    top = path.split("/", 1)[0]
+    return FLOORS.index(top) if top in FLOORS else None
+
+
+def target_floor(path, name, angle):
+    """The floor that an include leads to, or None for a system header."""
+    if name == EXCEPTIONS:
+        return FLOORS.index("ir")
+    if name.startswith("tenon/"):
+        return FLOORS.index("frontend")
+    if angle:
+        return None
+    top = name.split("/", 1)[0]
+    if top in FLOORS:
+        return FLOORS.index(top)
+    return floor_of(path)  # beside the file
+
+
+def room_of(path):
+    """The number of a file's room inside its floor; None for what stands beside the rooms, like the header of all passes."""
+    for number, folders in enumerate(ROOMS.get(path.split("/", 1)[0], [])):
+        if path.startswith(tuple(folders)):
+            return number
+    return None
+
+
+def check_include(path, name, angle):
+    """Yields the reasons why `path` must not include `name`."""
+    own, target = floor_of(path), target_floor(path, name, angle)
+    if target is not None and target > own:
+        yield f"{FLOORS[own]} includes {name} of {FLOORS[target]}, a floor above it"
+    if name.startswith(DEVICE_ROOMS) and name not in OPEN_HEADERS:
+        if not path.startswith(name[:name.rindex("/") + 1]):
+            yield f"{name} is of a device; others see runtime/device/device.h"
+    room, other = room_of(path), None if angle or own != target else room_of(name)
+    if room is not None and other is not None and other > room:
+        yield f"{name} is of a room behind this one: see ROOMS"
+    if path.startswith(PUBLIC):
+        if name in HEAVY and path != "frontend/include/tenon/compat.h":  # LibTorch's header brings <iostream> too
+            yield f"a public header includes <{name}>, which costs every user compile time"
+        elif not name.startswith("tenon/") and name not in C_HEADERS and (not angle or THIRD_PARTY.search(name)):
+            yield f"a public header includes {name}, which is neither a public header nor the standard library"
+    elif path.startswith("frontend/include/"):
+        yield "public headers stand in frontend/include/tenon"
+    if re.match(r"llvm(-c)?/", name) and not path.startswith("codegen/llvm/"):
+        yield f"{name} is LLVM's; its headers stay under codegen/llvm"
+    if CUDA_HEADER.search(name) and angle:
+        yield f"{name} is a CUDA toolkit header; the build must not need the toolkit"
+
+
+def check_file(path, text):
+    """Yields (line number, reason)."""
+    cuda_allowed = path.startswith(("runtime/cuda/", "codegen/cuda/"))
+    for number, line in enumerate(text.splitlines(), 1):
+        include = INCLUDE.match(line)
+        if include:
+            for reason in check_include(path, include[2], include[1] == "<"):
+                yield number, reason
+            continue
+        if HOST_COMPILER.search(COMMENT_OR_STRING.sub("", line)) and not path.startswith(("codegen/llvm/", "runtime/cpu/")):
+            yield number, "llvm_backend is the CPU's compiler; others ask runtime/device/device.h"
+        if not cuda_allowed:
+            name = CUDA_NAME.search(COMMENT_OR_STRING.sub("", line))
+            if name:
+                yield number, f"{name[0].rstrip('( ')} belongs under runtime/cuda or codegen/cuda"
+
+
+def check_tree(root):
+    """All faults below `root` as text lines, and the number of files read."""
+    faults, count = [], 0
+    for floor in FLOORS:
+        for file in sorted((root / floor).rglob("*")):
+            if file.suffix not in SOURCES:
+                continue
+            count += 1
+            path = file.relative_to(root).as_posix()
+            for number, reason in check_file(path, file.read_text()):
+                faults.append(f"{path}:{number}: {reason}")
+    return faults, count
+
+
+CLEAN = {
+    "ir/graph/graph.cpp": '#include "ir/graph/graph.h"\n#include <vector>\n// CUdevice in a comment\n',
+    "codegen/llvm/jit.cpp": '#include <llvm/IR/Module.h>\n#include "ir/graph/graph.h"\n',
+    "runtime/cuda/driver.h": "using CUdevice = int;\n",
+    "runtime/cpu/cpu_device.cpp": '#include "runtime/cpu/thread_pool.h"\n#include "runtime/device/device.h"\nusing llvm_backend::emit;\n',
+    "frontend/src/random/fill.cpp": '#include "runtime/cpu/vectorised.h"\n',
+    "frontend/src/tensor/cuda.cpp": '#include "runtime/cuda/cuda.h"\n',
+    "frontend/include/tenon/tensor.h": "#include <tenon/error.h>\n#include <cstdint>\n#include <ostream>\n",
+    "passes/fusion/fusion.cpp": '#include "passes/fusion/group.h"\n#include "passes/schedule/schedule.h"\n',
+    "frontend/src/tensor/tensor.cpp": '#include <tenon/tensor.h>\n#include "runtime/run/evaluate.h"\n#include "local.h"\n',
+}
+FAULTY = {
+    "ir/up.cpp": ('#include "passes/fusion/fusion.h"\n', "a floor above"),
+    "codegen/up.cpp": ('\n#include "runtime/memory/buffer.h"\n', "a floor above"),
+    "passes/schedule/up.cpp": ('#include "passes/fusion/fusion.h"\n', "a room behind"),
+    "frontend/src/views/up.cpp": ('#include "frontend/src/nn/loss.h"\n', "a room behind"),
+    "runtime/up.cpp": ("#include <tenon/tensor.h>\n", "a floor above"),
+    "runtime/llvm.cpp": ("#include <llvm/IR/Module.h>\n", "LLVM's"),
+    "runtime/plan/plan.cpp": ('#include "runtime/cpu/thread_pool.h"\n', "of a device"),
+    "runtime/memory/up.cpp": ('#include "runtime/run/late_work.h"\n', "a room behind"),
+    "ir/op/up.cpp": ('#include "ir/graph/node.h"\n', "a room behind"),
+    "runtime/cpu/other.cpp": ('#include "runtime/cuda/driver.h"\n', "of a device"),
+    "frontend/src/io/pool.cpp": ('#include "runtime/cpu/thread_pool.h"\n', "of a device"),
+    "runtime/report/report.cpp": ("codegen::llvm_backend::emit_ir(tree);\n", "CPU's compiler"),
+    "codegen/llvm.cpp": ('#include "llvm-c/Core.h"\n', "LLVM's"),
+    "runtime/gpu.cpp": ("CUdevice device;\n", "belongs under"),
+    "runtime/launch.cpp": ("  cuLaunchKernel(f);\n", "belongs under"),
+    "runtime/cuda/toolkit.cpp": ("#include <cuda.h>\n", "toolkit header"),
+    "frontend/include/tenon/ir.h": ('#include "ir/graph/graph.h"\n', "neither a public header"),
+    "frontend/include/tenon/json.h": ("#include <nlohmann/json.hpp>\n", "neither a public header"),
+    "frontend/include/tenon/io.h": ("#include <iostream>\n", "compile time"),
+    "frontend/include/stray.h": ("#include <vector>\n", "stand in"),
+}
+
+
+def self_test():
+    def write(root, path, text):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, text in CLEAN.items():
+            write(root, path, text)
+        faults, count = check_tree(root)
+        assert not faults and count == len(CLEAN), faults
+        for path, (text, _) in FAULTY.items():
+            write(root, path, text)
+        faults, _ = check_tree(root)
+        for path, (text, reason) in FAULTY.items():
+            line = text.count("\n", 0, len(text) - len(text.lstrip("\n"))) + 1
+            assert any(f.startswith(f"{path}:{line}: ") and reason in f for f in faults), f"not found: {path}"
+        assert len(faults) == len(FAULTY), faults
+    print(f"check_floors: finds all {len(FAULTY)} planted faults and no other")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    faults, count = check_tree(pathlib.Path(__file__).resolve().parents[2])
+    print("\n".join(faults) if faults else f"check_floors: {count} files, each includes its own floor or below")
+    sys.exit(1 if faults or count == 0 else 0)
+
+
+if __name__ == "__main__":
+    main()
