@@ -4,6 +4,7 @@ exits 1, or says how many files it read.
 
   floors    a file includes its own floor and floors below: frontend -> runtime -> compiler -> codegen -> passes -> ir
   rooms     inside a floor a file includes its own room and rooms before it (ROOMS below; what stands in one line is one room)
+  circles   inside a floor no file pair (x.h and x.cpp) includes itself by way of others; CIRCLES names the floors that still have some
   devices   runtime/ names no device: nothing outside of runtime/cpu and runtime/cuda looks into them, no floor above does either, and
             llvm_backend is named only in runtime/cpu and where it is defined
   public    frontend/include/tenon/* includes <tenon/...> and the standard library only, and neither iostream nor regex
@@ -21,12 +22,13 @@ FLOORS = ["ir", "passes", "codegen", "compiler", "runtime", "frontend"]  # lowes
 ROOMS = {  # by floor, from the lowest
     "ir": [["ir/base/"], ["ir/op/"], ["ir/index/"], ["ir/kernel/"], ["ir/looptree/"], ["ir/graph/"], ["ir/gradient/"]],
     "passes": [["passes/schedule/"], ["passes/kernel/"], ["passes/graph/"], ["passes/fusion/"]],
-    "frontend": [["frontend/src/tensor/", "frontend/src/autograd/"], ["frontend/src/views/"], ["frontend/src/ops/"],
+    "frontend": [["frontend/src/tensor/"], ["frontend/src/autograd/"], ["frontend/src/views/"], ["frontend/src/ops/"],
                  ["frontend/src/random/"], ["frontend/src/neural/"], ["frontend/src/nn/"], ["frontend/src/optim/"], ["frontend/src/io/"],
                  ["frontend/src/data/"]],
     "runtime": [["runtime/base/"], ["runtime/history/"], ["runtime/device/"], ["runtime/memory/"], ["runtime/cpu/", "runtime/cuda/"],
                 ["runtime/cache/"], ["runtime/plan/"], ["runtime/run/"], ["runtime/report/"]],
 }
+CIRCLES = {"passes"}
 PUBLIC = "frontend/include/tenon/"
 DEVICE_ROOMS = ("runtime/cpu/", "runtime/cuda/")
 OPEN_HEADERS = {"runtime/cpu/vectorised.h",  # for loops of the host's own
@@ -113,17 +115,49 @@ def check_file(path, text):
                 yield number, f"{name[0].rstrip('( ')} belongs under runtime/cuda or codegen/cuda"
 
 
-def check_tree(root):
+def pair_of(path):
+    return path.rsplit(".", 1)[0]
+
+
+def circles_of(texts):
+    """The circles among the files of a floor: (path, line number, include, the pairs) at the first include that goes round."""
+    includes = [(path, number, include[2]) for path, text in texts.items() for number, line in enumerate(text.splitlines(), 1)
+                if (include := INCLUDE.match(line)) and include[1] == '"' and pair_of(include[2]) != pair_of(path)]
+    pairs = {pair_of(path): set() for path in texts}
+    for path, _, name in includes:
+        if pair_of(name) in pairs:
+            pairs[pair_of(path)].add(pair_of(name))
+
+    def reached(pair):
+        found, left = set(), [pair]
+        while left:
+            new = pairs[left.pop()] - found
+            found |= new
+            left += new
+        return found
+
+    reach, told = {pair: reached(pair) for pair in pairs}, set()
+    for path, number, name in includes:
+        own, other = pair_of(path), pair_of(name)
+        if own not in told and own in reach.get(other, ()):
+            circle = sorted(pair for pair in reach[own] if own in reach[pair])
+            told.update(circle)
+            yield path, number, name, circle
+
+
+def check_tree(root, with_circles=frozenset(CIRCLES)):
     """All faults below `root` as text lines, and the number of files read."""
     faults, count = [], 0
     for floor in FLOORS:
-        for file in sorted((root / floor).rglob("*")):
-            if file.suffix not in SOURCES:
-                continue
-            count += 1
-            path = file.relative_to(root).as_posix()
-            for number, reason in check_file(path, file.read_text()):
-                faults.append(f"{path}:{number}: {reason}")
+        texts = {file.relative_to(root).as_posix(): file.read_text() for file in sorted((root / floor).rglob("*")) if file.suffix in SOURCES}
+        count += len(texts)
+        for path, text in texts.items():
+            faults += [f"{path}:{number}: {reason}" for number, reason in check_file(path, text)]
+        circles = list(circles_of(texts))
+        if floor not in with_circles:
+            faults += [f"{path}:{number}: {name} leads back here: a circle of {', '.join(circle)}" for path, number, name, circle in circles]
+        elif not circles:
+            faults.append(f"{floor}: has no circle any more, so CIRCLES need not name it")
     return faults, count
 
 
@@ -136,12 +170,17 @@ CLEAN = {
     "frontend/src/tensor/cuda.cpp": '#include "runtime/cuda/cuda.h"\n',
     "frontend/include/tenon/tensor.h": "#include <tenon/error.h>\n#include <cstdint>\n#include <ostream>\n",
     "passes/fusion/fusion.cpp": '#include "passes/fusion/group.h"\n#include "passes/schedule/schedule.h"\n',
+    "passes/graph/here.h": '#include "passes/graph/there.h"\n',
+    "passes/graph/there.cpp": '#include "passes/graph/here.h"\n',
+    "frontend/src/ops/there.h": '#include "frontend/src/ops/here.h"\n',
     "frontend/src/tensor/tensor.cpp": '#include <tenon/tensor.h>\n#include "runtime/run/evaluate.h"\n#include "local.h"\n',
 }
 FAULTY = {
     "ir/up.cpp": ('#include "passes/fusion/fusion.h"\n', "a floor above"),
     "codegen/up.cpp": ('\n#include "runtime/memory/buffer.h"\n', "a floor above"),
     "passes/schedule/up.cpp": ('#include "passes/fusion/fusion.h"\n', "a room behind"),
+    "frontend/src/tensor/up.cpp": ('#include "frontend/src/autograd/history.h"\n', "a room behind"),
+    "frontend/src/ops/here.cpp": ('#include "frontend/src/ops/there.h"\n', "a circle of frontend/src/ops/here, frontend/src/ops/there"),
     "frontend/src/views/up.cpp": ('#include "frontend/src/nn/loss.h"\n', "a room behind"),
     "runtime/up.cpp": ("#include <tenon/tensor.h>\n", "a floor above"),
     "runtime/llvm.cpp": ("#include <llvm/IR/Module.h>\n", "LLVM's"),
@@ -173,6 +212,7 @@ def self_test():
             write(root, path, text)
         faults, count = check_tree(root)
         assert not faults and count == len(CLEAN), faults
+        assert check_tree(root, {"passes", "ir"})[0] == ["ir: has no circle any more, so CIRCLES need not name it"]
         for path, (text, _) in FAULTY.items():
             write(root, path, text)
         faults, _ = check_tree(root)

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "frontend/functions.def"
 INCLUDE = "frontend/include/tenon/"
-SOURCES = "frontend/src/tensor/"
+SOURCES = "frontend/src/ops/"
 PRINTED = "// Printed from frontend/functions.def by scripts/print/make_functions.py.\n"
 WIDTH = 110
 ROW = re.compile(r"([\w:]+?)(?:\.(\w+))?\((.*)\) -> (.*?) \| ([a-z_: ]+?)(?: \| = ([\w:]+))?(?:  // (.*))?$")
@@ -375,8 +375,8 @@ def definition(head, items, lines):
 
 def in_place_source(table):
     out = [PRINTED + """// The methods that write into their tensor and have no body by hand: the operation without the underscore, assigned.
+#include "frontend/src/autograd/aliases.h"
 #include "frontend/src/tensor/call.h"
-#include "frontend/src/tensor/inplace.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -402,8 +402,8 @@ namespace tenon {
 
 def out_source(table):
     out = [PRINTED + """// The out forms: the operation, assigned to a tensor of the right shape.
+#include "frontend/src/ops/out.h"
 #include "frontend/src/tensor/call.h"
-#include "frontend/src/tensor/out.h"
 #include "tenon/out_forms.h"
 #include "tenon/tenon.h"
 

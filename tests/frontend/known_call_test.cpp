@@ -6,7 +6,7 @@
 #include <cstring>
 #include <functional>
 
-#include "frontend/src/autograd/recording.h"
+#include "frontend/src/autograd/grad.h"
 
 using namespace tenon;
 

@@ -1,3 +1,4 @@
+// What anomaly mode looks at, and what it says of the forward operation.
 #include "frontend/src/autograd/anomaly.h"
 
 #include <exception>
@@ -20,20 +21,10 @@ void AnomalyMode::set_enabled(bool enabled, bool check_nan) {
 }
 }  // namespace autograd
 
-std::vector<void*> stack_of_forward() { return detects ? call_stack() : std::vector<void*>(); }
-
-namespace {
-thread_local const AnomalyScope* innermost = nullptr;
-}  // namespace
-
-std::shared_ptr<const GradFn> AnomalyScope::current() {
-  return detects && innermost ? innermost->fn_.shared_from_this() : nullptr;
-}
-
-AnomalyScope::AnomalyScope(const GradFn& fn) : fn_(fn), outer_(innermost), exceptions_(std::uncaught_exceptions()) { innermost = this; }
+AnomalyScope::AnomalyScope(const GradFn& fn) : fn_(fn), outer_(GradFn::set_running(&fn)), exceptions_(std::uncaught_exceptions()) {}
 
 AnomalyScope::~AnomalyScope() {
-  innermost = outer_;
+  GradFn::set_running(outer_);
   if (!detects || std::uncaught_exceptions() == exceptions_) return;
   if (fn_.forward_stack.empty()) {
     warn_user(text("Error detected in ", fn_.name(), ". No forward pass information available. Enable detect anomaly during "

@@ -12,16 +12,10 @@ class AnomalyScope {
   ~AnomalyScope();
   void check(const std::vector<Tensor>& gradients) const;  // by edge; Error for a nan
 
-  // Whose backward pass runs on this thread, if anomaly mode is on: what records meanwhile is induced by it.
-  static std::shared_ptr<const GradFn> current();
-
  private:
   const GradFn& fn_;
-  const AnomalyScope* outer_;
+  const GradFn* outer_;
   int exceptions_;
 };
-
-// The calls on which an operation is recorded now, if anomaly mode is on.
-std::vector<void*> stack_of_forward();
 
 }  // namespace tenon

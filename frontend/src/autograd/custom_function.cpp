@@ -9,9 +9,9 @@
 #include <mutex>
 #include <typeindex>
 
-#include "frontend/src/autograd/recording.h"
-#include "frontend/src/autograd/segment.h"
-#include "frontend/src/tensor/geometry.h"
+#include "frontend/src/autograd/aliases.h"
+#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/algebra.h"
 #include "tenon/print.h"
@@ -40,7 +40,7 @@ bool contains(const variable_list& list, const Tensor& x) {
 
 Tensor view_of_itself(const Tensor& x) {
   const NoGradGuard no_grad;
-  return Geometry(x).view_of(x);
+  return make_view(x, x.sizes(), x.strides(), x.storage_offset());
 }
 
 }  // namespace
@@ -177,7 +177,7 @@ void FunctionCall::State::save(const Tensor& x, const variable_list& outputs) {
     number = inputs[input_of(x)].argument;
   }
   const bool tracked = of == SavedValue::Of::Operand && requires_grad(x);
-  KeptValue value = kept_value(node_of(x), tracked, tracked ? own_history(x).fn.get() : nullptr);
+  KeptValue value = kept_operand(node_of(x), tracked, tracked ? own_history(x).fn.get() : nullptr);
   fn->saved.push_back({of, static_cast<uint32_t>(number), std::move(value), VersionWatch(impl(x))});
 }
 

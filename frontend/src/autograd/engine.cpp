@@ -1,17 +1,15 @@
 // The backward pass: from the given tensors along the edges, each GradFn once, when all gradients of its outputs are there.
 // The one that was recorded last goes first among those that are ready.
 #include <algorithm>
-#include <mutex>
 #include <queue>
-#include <thread>
 #include <unordered_map>
 
 #include "frontend/src/autograd/anomaly.h"
+#include "frontend/src/autograd/backward.h"
 #include "frontend/src/autograd/gradient_sum.h"
+#include "frontend/src/autograd/history.h"
 #include "frontend/src/autograd/node.h"
-#include "frontend/src/autograd/open_step.h"
-#include "frontend/src/autograd/recording.h"
-#include "frontend/src/autograd/segment.h"
+#include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/print.h"
@@ -145,7 +143,7 @@ class BackwardPass {
       const std::shared_ptr<GradFn> fn = states_[i].fn;
       if (!fn) continue;
       recomputes_ = recomputes_ || fn->segment;
-      if (options_.accumulate) written_.take_over(*fn);
+      if (options_.accumulate) written_.take_over(fn->buffers);
       for (const Edge& edge : fn->edges) ++states_[find(edge)].dependencies;
     }
   }
@@ -270,7 +268,7 @@ class BackwardPass {
       enter(fn.segment.get(), state.grads);
       const AnomalyScope anomaly(fn);
       run_pre_hooks(fn, state.grads);
-      passed = fn.backward(state.grads, options_.create_graph);
+      passed = gradients_by_edge(fn, state.grads, options_.create_graph);
       anomaly.check(passed);
       if (fn.hooks()) hook_operands(fn, passed, state.grads);
     }
@@ -293,7 +291,7 @@ class BackwardPass {
   }
 
   void arrive(State& state) {
-    const History& history = own_history(state.leaf);
+    History& history = own_history(state.leaf);
     const bool by_its_base = state.leaf.is_view() && !history.requires_grad;  // it requires grad, and has no gradient
     if (state.grads.empty() || !state.asked || by_its_base) return;
     add_up(state);
@@ -305,7 +303,7 @@ class BackwardPass {
     const std::shared_ptr<autograd::AccumulateGrad> node = history.accumulator.lock();
     if (node) run_pre_hooks(*node, total);
     if (!total[0].defined()) return;
-    written_.note_gradient(state.leaf);
+    written_.note_gradient(state.leaf, history);
     const Tensor grad = accumulate(state.leaf, total[0], options_.create_graph);
     if (recomputes_) fresh_.push_back(grad);
     std::vector<Tensor> none;
@@ -396,48 +394,6 @@ std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_
 }
 
 }  // namespace autograd
-
-// --- roots that are not evaluated yet
-
-namespace {
-struct Roots {
-  std::mutex mutex;
-  std::unordered_map<const TensorImpl*, std::thread::id> threads;
-};
-Roots& roots() {
-  static Roots& all = *new Roots;  // tensors die after main
-  return all;
-}
-}  // namespace
-
-void note_root(const Tensor& x) {
-  History& history = own_history(x);
-  if (history.pending_root || node_of(x)->is_leaf()) return;
-  const std::lock_guard lock(roots().mutex);
-  roots().threads.emplace(&impl(x), std::this_thread::get_id());
-  history.pending_root = true;
-}
-
-void forget_root(const TensorImpl& x) {
-  const std::lock_guard lock(roots().mutex);
-  roots().threads.erase(&x);
-}
-
-// A tensor whose last handle goes away meanwhile waits in forget_root for the lock.
-std::vector<Tensor> take_roots() {
-  std::vector<Tensor> taken;
-  const std::lock_guard lock(roots().mutex);
-  std::erase_if(roots().threads, [&](const auto& entry) {
-    const auto& [root, thread] = entry;
-    if (thread != std::this_thread::get_id()) return false;
-    root->history->pending_root = false;
-    const NodeRef value = root->storage().value();
-    const bool held = value->holders.load(std::memory_order_relaxed) > 0;
-    if (held && !value->is_leaf()) taken.emplace_back(new TensorImpl(value), false);
-    return true;
-  });
-  return taken;
-}
 
 // --- methods of Tensor
 

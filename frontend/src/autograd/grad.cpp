@@ -1,122 +1,61 @@
-// The bookkeeping of autograd: grad mode, the histories of tensors, what may be written, and the methods that ask.
-#include "frontend/src/autograd/open_step.h"
+// Scopes of operations, and the methods of Tensor that ask autograd.
+#include "frontend/src/autograd/grad.h"
+
 #include "frontend/src/autograd/recording.h"
-
-#include <algorithm>
-
 #include "frontend/src/tensor/text.h"
-#include "tenon/creation.h"
+#include "ir/base/of_thread.h"
 
 namespace tenon {
-namespace {
-thread_local bool grad_mode = true;
-}  // namespace
 
-constinit thread_local bool inference_mode = false;
-bool InferenceMode::is_enabled() { return inference_mode; }
-void InferenceMode::set_enabled(bool enabled) { inference_mode = enabled; }
-bool Tensor::is_inference() const { return impl(*this).inference(); }
+// --- scopes
 
-bool GradMode::is_enabled() { return grad_mode; }
-void GradMode::set_enabled(bool enabled) {
-  grad_mode = enabled;
-  if (Recording* recording = GradScope::open()) recording->listen(enabled);
-}
-
-// --- histories
-
-History::~History() {
-  if (fn) fn->forget(this);
-  if (step) step_at_hand::forget(*this);
-}
-
-History& own_history(const Tensor& x) {
-  TensorImpl& t = impl(x);
-  if (!t.history) t.history = std::make_unique<History>();
-  return *t.history;
-}
-
-namespace {
-// Was the memory of the view written since its history was made? By an operation that was recorded, or by any.
-bool is_outdated(const TensorImpl& view) {
-  const History* own = view.history.get();
-  if (own && own->origin != ViewOrigin::Single) return false;
-  if (own && own->fn && own->version != view.version()) return true;
-  const History* base = impl(view.base).history.get();
-  return base && base->fn && base->time > (own ? own->time : 0);
-}
-}  // namespace
-
-History* history_of(const Tensor& x) {
-  TensorImpl& t = impl(x);
-  if (t.base.defined() && is_outdated(t)) attach_to_base(x);
-  return t.history.get();
-}
-
-// --- writes and views
-
-namespace {
-
-// Why a view of that origin may not be written.
-const char* advice(ViewOrigin origin) {
-  switch (origin) {
-    case ViewOrigin::Single: break;
-    case ViewOrigin::Several:
-      return " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
-             "modified inplace. You should replace the inplace operation by an out-of-place one.";
-    case ViewOrigin::NoGrad:
-      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
-             "and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
-             "want the inplace to be tracked).";
-    case ViewOrigin::Inference:
-      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
-             "and the inplace either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside "
-             "(if you want the inplace to be tracked).";
-    case ViewOrigin::CustomFunction:
-      return " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-             "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
-             "behavior is forbidden. You can fix this by cloning the output of the custom Function.";
+bool GradScope::tracked(TensorList list) {
+  for (const Tensor& x : list) {
+    if (tracked(x)) return true;
   }
-  return "";
+  return false;
 }
-
-[[noreturn]] void refuse_write(const History& view, const char* is_modified) {
-  const std::string made_by = view.fn ? view.fn->name() : "";
-  const std::string output = text("Output ", view.output_nr, " of ", made_by.substr(0, made_by.find("Backward")), " is a view");
-  const bool inference = view.origin == ViewOrigin::Inference;
-  const std::string head =
-      view.fn && !inference && view.origin != ViewOrigin::NoGrad
-          ? text(output, " and ", is_modified, " modified inplace.")
-          : text(view.fn ? output + " of a view which" : "A view", " was created in ", inference ? "inference" : "no_grad", " mode and ",
-                 is_modified, " modified inplace ", inference ? "in normal mode." : "with grad mode enabled.");
-  throw Error(head + advice(view.origin));
-}
-
+namespace {
+// This thread's one recording that is not in use: it keeps its memory for the next scope.
+using Spare = ir::OfThread<std::unique_ptr<Recording>>;
 }  // namespace
 
-void refuse_outdated(const Tensor& view) {
-  const TensorImpl& t = impl(view);
-  const History* history = t.history.get();
-  if (!history || history->origin == ViewOrigin::Single || !t.base.defined() || t.version() == history->version) return;
-  if (history->fn || requires_grad(t.base)) refuse_write(*history, "its base or another view of its base has been");
+void GradScope::begin(const char* name) {
+  std::unique_ptr<Recording>* spare = Spare::get();
+  taken_.recording = spare && *spare ? spare->release() : new Recording;
+  taken_.recording->begin(name);
 }
-
-void check_writable(const Tensor& self, bool recording) {
-  check(!impl(self).inference() || InferenceMode::is_enabled(),
-        "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before "
-        "doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
-  if (!GradMode::is_enabled()) return;
-  const bool tracked = requires_grad(self);
-  if (!tracked && !recording) return;
-  const History* history = impl(self).history.get();
-  const Tensor& base = impl(self).base;
-  if (history && base.defined()) {
-    if (history->origin != ViewOrigin::Single) refuse_write(*history, "is being");
-    check(!tracked || !base.is_leaf(),
-          "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+void GradScope::give_back(Recording* recording) {
+  recording->clear();
+  std::unique_ptr<Recording> given(recording);
+  std::unique_ptr<Recording>* spare = Spare::get();
+  if (spare && !*spare && !recording->is_large()) *spare = std::move(given);
+}
+void GradScope::add(const Tensor& x) {
+  if (x.defined()) taken_.recording->add_operand(x);
+}
+void GradScope::start() { taken_.recording->start(); }
+void GradScope::end() { taken_.recording->finish(); }
+void GradScope::set_rule(uint32_t reads, GradRule rule) { taken_.recording->set_rule(reads, std::move(rule)); }
+void GradScope::no_derivative(const char* operation) {
+  rule(kReadsNothing, [operation](GradCall&) { check<NotImplementedError>(false, "derivative for aten::", operation, " is not implemented"); });
+}
+void GradScope::set_saves(uint32_t reads) { taken_.recording->set_saves(reads); }
+void GradScope::set_derivative_reads(uint32_t reads) { taken_.recording->set_derivative_reads(reads); }
+void GradScope::attach_dependents() {
+  if (taken_.recording) taken_.recording->attach_dependents();
+}
+void GradScope::saves_index(const Tensor& x) { taken_.recording->saves_index(x); }
+void GradScope::first_of_ties() {
+  if (taken_.recording) taken_.recording->first_of_ties();
+}
+std::vector<Tensor> GradScope::several_views(std::vector<Tensor> results) {
+  if (taken_.recording) {
+    taken_.recording->several_views();
+  } else if (!this_thread.recorder && this_thread.grad_mode) {
+    for (const Tensor& view : results) set_origin(view, ViewOrigin::Several);
   }
-  check(!tracked || (history && history->fn),
-        "a leaf Variable that requires grad is being used in an in-place operation.");
+  return results;
 }
 
 void check_not_differentiated(const optional<Tensor>& x, const char* function, const char* argument) {
@@ -124,89 +63,13 @@ void check_not_differentiated(const optional<Tensor>& x, const char* function, c
         "' is not differentiable with respect to argument '", argument, "'. This input cannot have requires_grad True.");
 }
 
-void written_as(const Tensor& self, const Tensor& result) {
-  if (GradScope::current() || !GradMode::is_enabled() || !self.is_floating_point()) return;
-  const History* history = history_of(result);
-  if (!history || !history->fn) return;
-  const std::shared_ptr<GradFn> fn = history->fn;
-  --fn->output_count;  // self takes the place of the result
-  // What the operation itself wrote it has kept as it was; its result is self from now on. What else it read of that memory, and
-  // be it self once more, PyTorch has lost.
-  const auto is_self = [](SavedValue::Of of, uint32_t number) { return of == SavedValue::Of::Operand && number == 0; };
-  for (SavedValue& s : fn->saved) {
-    if (is_self(s.of, s.number)) s.version = VersionWatch();
-    if (s.of == SavedValue::Of::Output) s.version = VersionWatch(impl(self));
-  }
-  const auto output = static_cast<uint32_t>(fn->output_count);
-  for (WatchedValue& w : fn->watched) {
-    const bool reads_again = !is_self(w.of, w.number) && w.version.is_of(impl(self));
-    if (is_self(w.of, w.number)) w.version = VersionWatch();
-    if (w.of == SavedValue::Of::Output) w.version = VersionWatch(impl(self));
-    if (reads_again) w.of = SavedValue::Of::Output, w.number = output;  // as it is named from now on
-  }
-  if (output < fn->recipe.outputs().size()) fn->recipe.cast_output(output, impl(self).dtype());
-  attach_write(self, fn);
-}
-
-void reshaped_as(const Tensor& self, const Tensor& view) {
-  const History* history = impl(view).history.get();  // as it was before self was written
-  if (!history || !history->fn || !GradMode::is_enabled()) return;
-  if (impl(self).base.defined()) return attach_to_base(self);
-  const std::shared_ptr<GradFn> fn = history->fn;
-  fn->output_count = 0;  // self takes the place of the view
-  fn->becomes_in_place();
-  attach(self, fn, ViewOrigin::Single);
-}
-
-void set_origin(const Tensor& view, ViewOrigin origin) {
-  if (!view.is_floating_point() || impl(view).inference()) return;
-  History& history = own_history(view);
-  history.origin = origin;
-  history.time = autograd_time();
-  history.version = impl(view).version();
-}
-
-namespace {
-void set_base(const Tensor& view, const Tensor& source) {
-  Tensor& base = impl(view).base;
-  base = impl(source).base.defined() ? impl(source).base : source;
-  base.give_up();
-}
-
-void inherit_origin(const Tensor& source, const Tensor& view) {
-  const History* history = impl(source).history.get();
-  if (history && history->origin != ViewOrigin::Single && impl(source).base.defined()) set_origin(view, history->origin);
-}
-}  // namespace
-
-void adopt_view(const Tensor& source, const Tensor& view, const ElementMap* own) {
-  if (impl(view).inference()) return;  // nothing is ever recorded of it
-  if (Recording* recording = GradScope::current()) {
-    // What the operation itself made is not the user's: its view stands for itself.
-    if (!recording->has_made(source)) {
-      set_base(view, source);
-      inherit_origin(source, view);
-    }
-    recording->viewed(source, view, own);
-    return recording->made(view);
-  }
-  set_base(view, source);
-  inherit_origin(source, view);
-  if (!GradMode::is_enabled()) return set_origin(view, InferenceMode::is_enabled() ? ViewOrigin::Inference : ViewOrigin::NoGrad);
-  if (!requires_grad(source)) return;
-  const GradScope scope("AsStridedBackward0", source);
-  GradScope::current()->viewed(source, view, own);
-  GradScope::current()->made(view);
-}
-
-void forget_base(const Tensor& view) {
-  TensorImpl& t = impl(view);
-  t.base = Tensor();
-  if (t.history) t.history->origin = ViewOrigin::Single;
+Tensor gradient_for(const Tensor& operand, const Tensor& gradient) {
+  return gradient.sum_to_size(operand.sizes()).to(operand.scalar_type());
 }
 
 // --- methods of Tensor
 
+bool Tensor::is_inference() const { return impl(*this).inference(); }
 bool Tensor::requires_grad() const {
   impl(*this);
   return tenon::requires_grad(*this);
@@ -289,11 +152,11 @@ Tensor& Tensor::detach_() {
       "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
       "detach_() cannot be called on these gradients. To fix this error, please refer to the "
       "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution.");
-  if (t.history) {
-    if (t.history->fn) t.history->fn->forget(t.history.get());
-    t.history->fn = nullptr;
-    t.history->output_nr = 0;
-    t.history->requires_grad = t.history->retains_grad = false;
+  if (History* history = known_history(t)) {
+    if (history->fn) history->fn->forget(history);
+    history->fn = nullptr;
+    history->output_nr = 0;
+    history->requires_grad = history->retains_grad = false;
   }
   return *this;
 }

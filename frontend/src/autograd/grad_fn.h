@@ -1,16 +1,38 @@
 // GradFn: what an operation leaves behind for the backward pass. Where the gradients of its operands go (edges), how its
-// results were computed (the recipe, or a rule of its own), and the values that this needs.
+// results were computed (the recipe, or a rule of its own), and the values that this needs. backward.h makes gradients of it.
 #pragma once
 
-#include "frontend/src/autograd/grad.h"
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "frontend/src/autograd/segment.h"
 #include "ir/graph/recipe.h"
-#include "tenon/creation.h"
+#include "tenon/autograd.h"
 
 namespace tenon {
 
+class GradCall;
+class GradFn;
 class KnownRule;
-class Segment;
-class Writes;
+struct History;
+
+// A gradient rule that stands for the recipe's: see GradScope::rule.
+using GradRule = std::function<void(GradCall&)>;
+// What a rule of its own reads: operands by number, outputs, of which the first may be the only one. Indices: results that are no
+// floats.
+enum Reads : uint32_t { kReadsNothing = 0, kReadsFirstOutput = 1u << 29, kReadsIndices = 1u << 30, kReadsOutput = 1u << 31 };
+constexpr uint32_t reads_operand(size_t i) { return i < 29 ? 1u << i : 0; }
+
+// What the user wants to be called with a gradient, in order; each may return another one for it.
+struct TensorHooks {
+  struct Hook {
+    unsigned number;
+    Function<Tensor(const Tensor&)> call;
+  };
+  std::vector<Hook> list;
+  unsigned next = 0;
+};
 
 // From an operation to an operand that requires grad.
 struct Edge {
@@ -20,36 +42,6 @@ struct Edge {
   size_t operand = 0;          // its number in the operation
   NodeRef zeros = {};          // its gradient, if the results do not depend on it: overwritten, say
   mutable std::shared_ptr<autograd::AccumulateGrad> accumulator = {};  // of the leaf, once somebody has asked: with its hooks
-};
-
-// A value that gradients will read. While one of these lives, an evaluation that computes the value on its way stores it, or
-// what it is cheaply computed from.
-class KeptValue {
- public:
-  // Stored: as it is, cheap or not. Recomputed: no evaluation takes notice of it.
-  enum class As : uint8_t { Wanted, Stored, Recomputed };
-  explicit KeptValue(NodeRef node, As as = As::Wanted) : node_(std::move(node)), as_(as) {
-    if (node_->op() == Op::Const) as_ = As::Recomputed;
-    count(1);
-  }
-  KeptValue(KeptValue&& other) noexcept : node_(std::move(other.node_)), as_(other.as_) {}
-  KeptValue(const KeptValue& other) : KeptValue(other.node_, other.as_) {}
-  KeptValue& operator=(KeptValue other) noexcept {
-    std::swap(node_, other.node_);
-    std::swap(as_, other.as_);
-    return *this;
-  }
-  ~KeptValue() { count(-1); }
-  const NodeRef& node() const { return node_; }
-  Tensor tensor() const;  // a new one
-
- private:
-  void count(int32_t by) {
-    if (!node_ || as_ == As::Recomputed) return;
-    (as_ == As::Wanted ? node_->wanted : node_->holders).fetch_add(by, std::memory_order_relaxed);
-  }
-  NodeRef node_;
-  As as_;
 };
 
 struct SavedValue {
@@ -81,9 +73,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   uint32_t num_inputs() const override { return static_cast<uint32_t>(output_count); }
   uint64_t sequence_nr() const override { return sequence; }
 
-  // The gradients of the operands, by edge; undefined for none. `grads`: by output, undefined for none. With `create_graph`
-  // the gradients have a history themselves. Error if something saved was written meanwhile or is released.
-  std::vector<Tensor> backward(const std::vector<Tensor>& grads, bool create_graph);
+  void check_saved() const;  // Error if something saved was written meanwhile or is released
   void release();  // the saved values, for good
 
   std::vector<Edge> edges;
@@ -91,6 +81,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   const uint64_t sequence;  // of all that were recorded, in order
   const std::vector<void*> forward_stack;  // the calls on which it was recorded, if anomaly mode was on
   const std::shared_ptr<const GradFn> induced_by;  // then: whose backward pass recorded it
+  static const GradFn* set_running(const GradFn* fn);  // whose backward pass this thread runs; gives the one before
 
   // How the outputs, by output_nr, were computed from the operands: all of the scope's tensors in their order. An output
   // that is one of the leaves, or an operand that is not used, has no derivative that the operations tell: the values
@@ -116,15 +107,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   bool is_heard_by_others(const History& history) const;  // by hooks, or by tensors that keep their gradient
 
  private:
-  friend class GradCall;
-  void check_saved() const;
   void refuse_written(SavedValue::Of of, uint32_t number, const VersionWatch& version, const NodeRef& like) const;
-  Tensor with_history(const SavedValue& saved);
-  Tensor output_with_history(uint32_t number, NodeRef value);
-  std::vector<Tensor> read_by_derivative();
-  std::vector<Tensor> by_rule(const std::vector<Tensor>& grads, bool create_graph);
-  std::vector<Tensor> by_recipe(const std::vector<Tensor>& grads);
-  std::vector<Tensor> by_recipe_again(const std::vector<Tensor>& grads);
 
   std::string_view name_;
   bool released_ = false;
@@ -156,18 +139,19 @@ class GradCall {
   std::vector<Tensor> given_;  // by edge
 };
 
-// The gradient of an operand that was broadcast, in its shape and dtype.
-Tensor gradient_for(const Tensor& operand, const Tensor& gradient);
+// An operand's value: `maker` made it; `tracked` but without one it is a leaf.
+inline KeptValue kept_operand(NodeRef node, bool tracked, const GradFn* maker) {
+  return maker ? kept_value(std::move(node), maker->segment.get()) : kept_value(std::move(node), Segment::current(), tracked);
+}
 
-// The gradient of one value chosen among all elements of operand 0 is shared by those that equal it, nan or not.
-void share_among_equals(GradScope& scope);
-
-// The operation's results do not change with its operands, though they depend on them.
-template <typename... Operands>
-void zero_gradients(GradScope& scope, const Operands&... operands) {
-  scope.rule(kReadsNothing, [shapes = std::vector{dims_of(operands.sizes())...}, types = std::vector{operands.scalar_type()...}](GradCall& c) {
-    for (size_t i = 0; i < shapes.size(); ++i) c.give(i, zeros(ref(shapes[i]), types[i]));
-  });
+// The gradient of what results do not depend on.
+inline NodeRef zero_gradient(DType dtype, std::span<const int64_t> shape, ir::DeviceTag device) {
+  return ir::make_const(ir::constant(dtype, int64_t{0}), shape, device);
+}
+// That of a step.
+inline NodeRef zeros_of(const ir::Recipe& recipe, uint32_t number) {
+  const ir::Recipe::Step& step = recipe.steps()[number];
+  return zero_gradient(step.dtype, recipe.shape(step), step.device);
 }
 
 }  // namespace tenon

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "frontend/src/autograd/known_rule.h"
-#include "frontend/src/autograd/recording.h"
-#include "frontend/src/autograd/segment.h"
 #include "frontend/src/tensor/pending.h"
 #include "runtime/base/options.h"
 
@@ -17,7 +15,7 @@ CallBook<KnownCall::Known>& KnownCall::book() {
 }
 
 bool KnownCall::may_repeat() {
-  return runtime::replays() && GradMode::is_enabled() && !ir::Tape::current && !Segment::current() && !inference_mode;
+  return runtime::replays() && this_thread.grad_mode && !this_thread.inference_mode && !ir::Tape::current && !Segment::current();
 }
 
 // False if the call is to be recorded: the tensor is no plain one, its value is a constant, which is no operand of a recipe, or it

@@ -16,7 +16,7 @@
 
 #include <initializer_list>
 
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/known.h"
 #include "ir/graph/template.h"
 
@@ -29,7 +29,7 @@ class KnownCall {
   template <typename... Operands>
   KnownCall(const char* name, std::initializer_list<uint64_t> options, const Operands&... operands) {
     static_assert(sizeof...(operands) <= kMost);
-    if (GradScope::open() || !(tracked(operands) || ...) || !may_repeat()) return;
+    if (GradScope::is_open() || !(tracked(operands) || ...) || !may_repeat()) return;
     key_.add(name);
     for (uint64_t option : options) key_.add(option);
     find((add(operands) && ...));

@@ -1,7 +1,10 @@
+// Hooks, leaves as nodes, and the edges that a program sees.
 #include "frontend/src/autograd/node.h"
 
 #include <algorithm>
 
+#include "frontend/src/autograd/history.h"
+#include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/print.h"
 

@@ -7,35 +7,30 @@
 //              gradients, the buffers and what the optimizer wrote itself are as before the step.
 //
 // Between these, too, an evaluation may fail: a look at the loss, say. Then those writes are undone that need what it was to
-// compute, and with one write of a layer, or of the step, all of them.
+// compute, and with one write of a layer, or of the step, all of them. After another call for memory, or of a device, that failed,
+// buffers are as before the step; its gradients can be computed still.
 #pragma once
 
 #include <exception>
 #include <memory>
 #include <vector>
 
-#include "frontend/src/autograd/grad.h"
-#include "frontend/src/tensor/capture.h"
+#include "frontend/src/tensor/impl.h"
 
 namespace tenon {
 
-// Values that storages had, and what came in their place.
-class Writes {
- public:
-  void add(Storage& storage, NodeRef before, NodeRef after);
-  void append(Writes&& others);
-  void undo();  // where nobody has written since
-  void add_pending(std::vector<NodeRef>& values) const;  // of those that storages still hold
-  bool empty() const { return list_.empty(); }
-  void clear() { list_.clear(); }
+class OpenStep;
 
- private:
-  struct Write {
-    StorageHold storage;
-    NodeRef before, after;
-    uint64_t time;
-  };
-  std::vector<Write> list_;
+// The gradient of a leaf. The step that writes it knows which one it had before.
+struct LeafGradient {
+  LeafGradient() = default;
+  ~LeafGradient();
+  LeafGradient(const LeafGradient&) = delete;
+  LeafGradient& operator=(const LeafGradient&) = delete;
+
+  Tensor grad;
+  OpenStep* step = nullptr;
+  bool optimized = false;  // an optimizer updates the leaf
 };
 
 // While it lives, this thread's writes are those of buffers. The outermost scope counts. If an exception ends it, they are undone.
@@ -46,19 +41,17 @@ class BufferScope {
   BufferScope(const BufferScope&) = delete;
   BufferScope& operator=(const BufferScope&) = delete;
 
-  static const std::shared_ptr<Writes>& writes();  // of the scope that is open; null if none is
-  static bool is_open() { return open_ != nullptr; }
+  static std::shared_ptr<Writes> writes();  // of the scope that is open; null if none is
 
  private:
-  std::shared_ptr<Writes> writes_;
+  std::shared_ptr<Writes> writes_;  // null in an inner scope
   const int exceptions_ = std::uncaught_exceptions();
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local BufferScope* open_;
 };
 
 // The gradient that a leaf had before it was accumulated to.
 struct GradientBefore {
-  explicit GradientBefore(History& history);
-  void restore(History& history) const;
+  explicit GradientBefore(const LeafGradient& leaf);
+  void restore(LeafGradient& leaf) const;
   Tensor grad;    // undefined: none
   NodeRef value;  // of its storage
 };
@@ -66,13 +59,20 @@ struct GradientBefore {
 // What one backward pass has written, until it is done.
 class PassWrites {
  public:
-  void note_gradient(const Tensor& leaf);  // before it is written
-  void take_over(GradFn& fn);
+  void note_gradient(const Tensor& leaf, LeafGradient& gradient);  // before it is written
+  void take_over(const std::shared_ptr<Writes>& buffers) {
+    if (buffers) buffers_.push_back(buffers);
+  }
   void undo();
   void hand_over();  // to the step at hand
 
  private:
-  std::vector<std::pair<Tensor, GradientBefore>> gradients_;
+  struct Gradient {
+    Tensor leaf;  // keeps the next one alive
+    LeafGradient* gradient;
+    GradientBefore before;
+  };
+  std::vector<Gradient> gradients_;
   std::vector<std::shared_ptr<Writes>> buffers_;
 };
 
@@ -83,13 +83,7 @@ std::vector<NodeRef> pending_buffers();
 void add_replaced(std::vector<NodeRef>& values);  // values whose place gradients have taken
 void end();
 void refuse();
-void forget(History& history);  // the program sets the gradient itself, or the leaf dies
-
-// After each evaluation of this thread, and after one that failed.
-void evaluated();
-void failed(std::span<const NodeRef> roots);
-// After another call for memory, or of a device, that failed: buffers are as before the step. Its gradients can be computed still.
-void call_failed();
+void forget(LeafGradient& leaf);  // the program sets the gradient itself, or the leaf dies
 }  // namespace step_at_hand
 
 }  // namespace tenon

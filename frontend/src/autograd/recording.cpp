@@ -1,242 +1,20 @@
-// Scopes, and the recipes that they leave behind.
-#include "frontend/src/autograd/open_step.h"
+// What a scope notes, and the recipe that it leaves behind.
 #include "frontend/src/autograd/recording.h"
-#include "frontend/src/autograd/segment.h"
 
 #include <algorithm>
 
-#include "frontend/src/tensor/outside.h"
-#include "ir/base/of_thread.h"
+#include "frontend/src/tensor/pending.h"
 #include "ir/gradient/known_gradients.h"
 #include "runtime/base/options.h"
 
 namespace tenon {
 
-constinit thread_local Recording* GradScope::current_ = nullptr;
-constinit thread_local const Recording* Recording::reading_ = nullptr;
+// --- operands
 
 namespace {
-
-// Orders writes against the views made before and after them.
-std::atomic<uint64_t> clock_ticks{0};
-
-// --- views as functions of the tensors that they show
-
-// How many elements lie from the first one that the tensor shows to the last.
-int64_t extent(const TensorImpl& t) {
-  int64_t last = 0;
-  for (size_t d = 0; d < t.sizes().size(); ++d) last += (t.sizes()[d] - 1) * t.strides()[d];
-  return t.numel() == 0 ? 0 : last + 1;
-}
-
-NodeRef zeros(DType dtype, const Dims& shape, ir::DeviceTag device) {
-  return ir::make_const(ir::constant(dtype, int64_t{0}), shape, device);
-}
-
-// `memory` with the tensor's elements at its places.
-NodeRef laid_out(const TensorImpl& t, const NodeRef& elements, const NodeRef& memory, int64_t offset) {
-  return strided_mean(memory, elements, ref(t.sizes()), ref(t.strides()), offset);
-}
-
-// The elements of a view of the tensor's storage, as PyTorch's as_strided sees them: of elements at one place each is an equal
-// part of it. What lies outside the tensor is `outside`, of the storage's shape; zeros if there is none. Null if the bits of one
-// of them are read as another type.
-NodeRef view_of(const TensorImpl& t, const NodeRef& elements, const TensorImpl& view, NodeRef outside = {}) {
-  const int64_t first = view.offset() - t.offset(), reach = extent(t);
-  if (t.dtype() != view.dtype()) return {};
-  if (first >= 0 && first + extent(view) <= reach) {
-    const NodeRef memory = t.contiguous() ? elements : laid_out(t, elements, zeros(t.dtype(), Dims{reach}, t.device()), 0);
-    return strided_view(memory, ref(view.sizes()), ref(view.strides()), first);
-  }
-  const NodeRef memory = t.storage().value();
-  if (memory->dtype() != t.dtype()) return {};
-  if (!outside) outside = zeros(t.dtype(), memory->shape(), t.device());
-  return strided_view(laid_out(t, elements, outside, t.offset()), ref(view.sizes()), ref(view.strides()), view.offset());
-}
-
 // The same value in a node of its own.
 NodeRef apart(const NodeRef& node) { return ir::make_node(Op::Reshape, {&node, 1}, node->shape(), {}, ir::Folding::Apart); }
-
-// A recipe written down by hand: its operands are placeholders like these tensors.
-template <typename Formula>
-ir::Recipe recipe_of(std::initializer_list<const TensorImpl*> operands, Formula formula) {
-  const ir::PausedTape paused;
-  ir::Tape tape;
-  std::vector<NodeRef> placeholders;
-  for (const TensorImpl* t : operands) {
-    placeholders.push_back(ir::make_input(t->dtype(), t->sizes(), nullptr, t->device()));
-    tape.operand(placeholders.back());
-  }
-  ir::Tape::current = &tape;
-  NodeRef output;
-  try {
-    output = formula(placeholders);
-  } catch (...) {
-    ir::Tape::current = nullptr;
-    throw;
-  }
-  ir::Tape::current = nullptr;
-  return output ? tape.cut({&output, 1}) : ir::Recipe();
-}
-
-// What a recipe does not use of its operands, which are like these, has zeros for a gradient.
-void give_zeros(GradFn& fn, std::initializer_list<const TensorImpl*> operands) {
-  for (Edge& edge : fn.edges) {
-    const TensorImpl& like = *operands.begin()[edge.operand];
-    if (!fn.recipe.outputs().empty() && fn.recipe.operands()[edge.operand] == ir::Recipe::kUnused)
-      edge.zeros = zeros(like.dtype(), like.sizes(), like.device());
-  }
-}
-
 }  // namespace
-
-// --- histories
-
-Edge edge_to(const Tensor& x, size_t operand) {
-  refuse_outdated(x);
-  const History& history = own_history(x);
-  return {history.fn, history.output_nr, history.fn ? Tensor() : x, operand};
-}
-
-uint64_t autograd_time() { return clock_ticks.load(std::memory_order_relaxed); }
-
-void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin) {
-  History& history = own_history(x);
-  history.requires_grad = false;
-  if (origin != ViewOrigin::Single) history.origin = origin;  // a view of a special view is one, too
-  history.version = impl(x).version();
-  history.output_nr = fn->output_count++;
-  history.time = autograd_time();
-  if (history.retains_grad) {
-    if (history.fn) history.fn->forget(&history);
-    fn->retain(history.output_nr, &history);
-  }
-  history.fn = std::move(fn);
-}
-
-namespace {
-
-// The view as a function of its base, as that is now.
-std::shared_ptr<GradFn> read_of_base(const Tensor& view) {
-  const TensorImpl& t = impl(view);
-  const TensorImpl& base = impl(t.base);
-  auto fn = std::make_shared<GradFn>("AsStridedBackward0");
-  if (requires_grad(t.base)) fn->edges.push_back(edge_to(t.base, 0));
-  fn->recipe = recipe_of({&base}, [&](const std::vector<NodeRef>& in) { return view_of(base, in[0], t); });
-  give_zeros(*fn, {&base});
-  return fn;
-}
-
-// Does somebody listen to gradients between a view, whose history this is, and its base? The view's own gradient is kept elsewhere.
-bool is_heard(const History& view, const GradFn* base) {
-  for (const GradFn* fn = view.fn.get(); fn && fn != base; fn = fn->edges.size() == 1 ? fn->edges[0].fn.get() : nullptr) {
-    if (fn->is_heard_by_others(view)) return true;
-  }
-  return false;
-}
-
-// A written view was a function of its base: hooks on what lies between do not see its gradient, as in PyTorch.
-void lead_past_hooks(GradFn& fn, const Tensor& written) {
-  const History& before = own_history(written);
-  if (!before.fn || !is_heard(before, own_history(impl(written).base).fn.get())) return;
-  for (Edge& edge : fn.edges) {
-    if (edge.fn != before.fn || edge.output_nr != before.output_nr) continue;
-    edge.fn = read_of_base(written);
-    edge.output_nr = edge.fn->output_count++;
-    return;
-  }
-}
-
-}  // namespace
-
-void attach_to_base(const Tensor& view) { attach(view, read_of_base(view), ViewOrigin::Single); }
-
-void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn) {
-  clock_ticks.fetch_add(1, std::memory_order_relaxed);
-  const TensorImpl& t = impl(self);
-  const bool is_view = t.base.defined();
-  if (!is_view && !repeats_places(ref(t.sizes()), ref(t.strides()))) return attach(self, fn, ViewOrigin::Single);
-  const Tensor& shown = is_view ? t.base : self;
-  const TensorImpl& base = impl(shown);
-  if (is_view) lead_past_hooks(*fn, self);
-  auto copy_slices = std::make_shared<GradFn>("CopySlices");
-  copy_slices->once = true;  // as in PyTorch, where the written function belongs to it
-  if (is_view && requires_grad(t.base)) copy_slices->edges.push_back(edge_to(t.base, 0));
-  copy_slices->edges.push_back({fn, fn->output_count++, Tensor(), 1});
-  copy_slices->recipe = recipe_of({&base, &t}, [&](const std::vector<NodeRef>& in) {
-    const NodeRef memory = base.storage().value();
-    if (t.dtype() != base.dtype() || memory->dtype() != base.dtype()) return NodeRef();
-    const NodeRef before = laid_out(base, in[0], zeros(base.dtype(), memory->shape(), base.device()), base.offset());
-    const NodeRef after = strided_write(before, in[1], ref(t.sizes()), ref(t.strides()), t.offset());
-    return strided_view(after, ref(base.sizes()), ref(base.strides()), base.offset());
-  });
-  give_zeros(*copy_slices, {&base, &t});
-  attach(shown, std::move(copy_slices), ViewOrigin::Single);
-  if (is_view) attach_to_base(self);
-}
-
-// --- scopes
-
-bool GradScope::tracked(TensorList list) {
-  for (const Tensor& x : list) {
-    if (tracked(x)) return true;
-  }
-  return false;
-}
-namespace {
-// This thread's one recording that is not in use: it keeps its memory for the next scope.
-using Spare = ir::OfThread<std::unique_ptr<Recording>>;
-}  // namespace
-
-void GradScope::begin(const char* name) {
-  std::unique_ptr<Recording>* spare = Spare::get();
-  taken_.recording = spare && *spare ? spare->release() : new Recording;
-  taken_.recording->begin(name);
-}
-void GradScope::give_back(Recording* recording) {
-  recording->clear();
-  std::unique_ptr<Recording> given(recording);
-  std::unique_ptr<Recording>* spare = Spare::get();
-  if (spare && !*spare && !recording->is_large()) *spare = std::move(given);
-}
-void GradScope::add(const Tensor& x) {
-  if (x.defined()) taken_.recording->add_operand(x);
-}
-void GradScope::start() {
-  current_ = taken_.recording;
-  taken_.recording->start();
-}
-void GradScope::end() {
-  current_ = nullptr;
-  taken_.recording->finish();
-}
-void GradScope::set_rule(uint32_t reads, GradRule rule) { taken_.recording->set_rule(reads, std::move(rule)); }
-void GradScope::no_derivative(const char* operation) {
-  rule(kReadsNothing, [operation](GradCall&) { check<NotImplementedError>(false, "derivative for aten::", operation, " is not implemented"); });
-}
-void GradScope::set_saves(uint32_t reads) { taken_.recording->set_saves(reads); }
-void GradScope::set_derivative_reads(uint32_t reads) { taken_.recording->set_derivative_reads(reads); }
-void GradScope::attach_dependents() {
-  if (taken_.recording) taken_.recording->attach_dependents();
-}
-void GradScope::saves_index(const Tensor& x) { taken_.recording->saves_index(x); }
-void GradScope::first_of_ties() {
-  if (taken_.recording) taken_.recording->first_of_ties();
-}
-std::vector<Tensor> GradScope::several_views(std::vector<Tensor> results) {
-  if (taken_.recording) {
-    taken_.recording->several_views();
-  } else if (!current_ && GradMode::is_enabled()) {
-    for (const Tensor& view : results) set_origin(view, ViewOrigin::Several);
-  }
-  return results;
-}
-
-void written(const Tensor& self, const NodeRef& value) {
-  if (Recording* recording = GradScope::current()) recording->wrote(self, value);
-}
-
-// --- operands
 
 // A tensor that requires grad is no constant, whose value the rules of the graph would use.
 void Recording::add_operand(const Tensor& x) {
@@ -281,7 +59,7 @@ bool Recording::is_told_apart(const Operand& operand) const {
   return true;
 }
 
-NodeRef Recording::find_read(const TensorImpl& t) const {
+NodeRef Recording::read(const TensorImpl& t) const {
   const size_t count = operands_.size();
   for (size_t i = 0, at = next_read_; i < count; ++i, ++at) {
     if (at >= count) at = 0;
@@ -319,7 +97,7 @@ void Recording::viewed(const Tensor& source, const Tensor& view, const ElementMa
 // --- from the start to the end
 
 void Recording::start() {
-  reading_ = this;
+  this_thread.recorder = this;
   ir::Tape::current = &tape_;
 }
 
@@ -337,7 +115,7 @@ void Recording::begin(const char* name) {
 }
 
 void Recording::clear() {
-  if (reading_ == this) reading_ = nullptr;
+  if (this_thread.recorder == this) this_thread.recorder = nullptr;
   if (ir::Tape::current == &tape_) ir::Tape::current = nullptr;
   tape_.clear();
   operands_.clear();
@@ -394,7 +172,7 @@ void Recording::define_storages() {
     const bool is_output = std::ranges::find(outputs_, memory, &Output::value) != outputs_.end();
     if (!is_output && !tape_.reads_leaf(memory)) continue;
     if (memory->dtype() != operand.tensor->dtype()) continue;
-    const NodeRef zero = zeros(memory->dtype(), memory->shape(), memory->device());
+    const NodeRef zero = zero_gradient(memory->dtype(), memory->shape(), memory->device());
     tape_.define(memory, laid_out(*operand.tensor, operand.read, zero, operand.tensor->offset()));
   }
 }
@@ -497,7 +275,7 @@ void Recording::keep_operand(size_t i) {
   const auto edge = std::ranges::find(fn_->edges, i, &Edge::operand);
   const GradFn* maker = edge == fn_->edges.end() ? nullptr : edge->fn.get();
   fn_->saved.push_back({SavedValue::Of::Operand, static_cast<uint32_t>(i),
-                        kept_value(operand.value, operand.tracked, maker), std::move(watch)});
+                        kept_operand(operand.value, operand.tracked, maker), std::move(watch)});
 }
 
 void Recording::keep_output(size_t k) {
@@ -546,7 +324,7 @@ void Recording::find_unused() {
     const TensorImpl& t = *operand.tensor;
     if (recipe.operands()[edge.operand] != ir::Recipe::kUnused || operand.repeated) continue;
     const bool written_view = t.base.defined() && t.version() != operand.version;
-    if (!written_view && std::ranges::none_of(recipe.leaves(), is_leaf)) edge.zeros = zeros(t.dtype(), t.sizes(), t.device());
+    if (!written_view && std::ranges::none_of(recipe.leaves(), is_leaf)) edge.zeros = zero_gradient(t.dtype(), t.sizes(), t.device());
   }
 }
 
@@ -570,7 +348,7 @@ void Recording::finish() {
   if (!fn_->rule) find_unused();
   keep_values();
   if (saves_) watch_saved();
-  reading_ = nullptr;
+  this_thread.recorder = nullptr;
   ir::Tape::current = nullptr;
   if (!full_) return;
   if (stored.empty() && !results_.empty()) stored.push_back(node_of(results_.back()));

@@ -10,36 +10,42 @@
 #include <unordered_map>
 
 #include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/history.h"
 
 namespace tenon {
 
-class Recording {
+class Recording final : public Recorder {
  public:
+  // That of the operation which runs on this thread; null if none needs one, or while grad mode is off.
+  static Recording* current() { return this_thread.grad_mode ? static_cast<Recording*>(this_thread.recorder) : nullptr; }
+
   void begin(const char* name);
   void clear();  // and keeps its memory for the next scope
   bool is_large() const { return tape_.is_large(); }
 
   void add_operand(const Tensor& x);
   void start();
-  void listen(bool on);  // while grad mode is off, what is made is a leaf of the recipe
+  void listen(bool on) override;  // while grad mode is off, what is made is a leaf of the recipe
   void finish();
 
   void attach_dependents() { dependents_only_ = true; }
   void set_derivative_reads(uint32_t reads) { fn_->derivative_reads = reads; }
   void several_views() { origin_ = ViewOrigin::Several; }
   void first_of_ties() { first_of_ties_ = true; }
-  void made(const Tensor& result) { results_.push_back(result); }
+  void made(const Tensor& result) override {
+    if (this_thread.grad_mode) results_.push_back(result);
+  }
   bool has_made(const Tensor& x) const;
   void viewed(const Tensor& source, const Tensor& view, const ElementMap* own);
   void wrote(const Tensor& self, const NodeRef& value);
-  void evaluate_at_end() { full_ = true; }
+  void evaluate_at_end() override { full_ = true; }
   void set_rule(uint32_t reads, GradRule rule);
   void set_saves(uint32_t reads) { saves_ = reads; }
   void saves_index(const Tensor& x);
 
   // The node by which this operation reads an operand, or a view of one that is told apart; null for other tensors, and after
-  // a write. The innermost function of every read, so it looks at one pointer if there is no operation.
-  static NodeRef read(const TensorImpl& t) { return reading_ ? reading_->find_read(t) : NodeRef(); }
+  // a write.
+  NodeRef read(const TensorImpl& t) const override;
 
  private:
   struct Operand {
@@ -60,7 +66,6 @@ class Recording {
     NodeRef node;
     int64_t version;  // a write ends it
   };
-  NodeRef find_read(const TensorImpl& t) const;
   NodeRef find_stand_in(const TensorImpl& t) const;
   NodeRef read_by_element(const TensorImpl& t) const;
   NodeRef outside_of(const TensorImpl& t) const;
@@ -93,20 +98,6 @@ class Recording {
   ViewOrigin origin_ = ViewOrigin::Single;
   bool full_ = false;  // a cap on pending work was passed
   int exceptions_ = 0;  // that were on their way when it began
-
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local const Recording* reading_;  // that runs
 };
-
-inline NodeRef read_by_operation(const TensorImpl& t) { return Recording::read(t); }
-
-// The time by which writes and views are ordered.
-uint64_t autograd_time();
-
-Edge edge_to(const Tensor& x, size_t operand);  // of a tensor that requires grad
-void attach(const Tensor& x, std::shared_ptr<GradFn> fn, ViewOrigin origin);
-// The view gets a function of what its base has become.
-void attach_to_base(const Tensor& view);
-// The function made what was written to self; the tensor that self shows comes of it as well.
-void attach_write(const Tensor& self, const std::shared_ptr<GradFn>& fn);
 
 }  // namespace tenon

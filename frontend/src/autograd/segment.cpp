@@ -1,3 +1,4 @@
+// Which values of a segment are stored.
 #include "frontend/src/autograd/segment.h"
 
 #include "tenon/recompute.h"
@@ -6,6 +7,8 @@ namespace tenon {
 namespace {
 constinit thread_local Segment* open_segment = nullptr;
 }  // namespace
+
+Tensor KeptValue::tensor() const { return Tensor(new TensorImpl(node_), false); }
 
 Segment* Segment::current() { return open_segment; }
 
@@ -32,16 +35,14 @@ void Segment::enter() {
   for (NodeRef& node : std::exchange(all.inside_, {})) all.inputs_.emplace_back(std::move(node), KeptValue::As::Stored);
 }
 
-KeptValue kept_value(NodeRef node, bool tracked, const GradFn* maker) {
+KeptValue kept_value(NodeRef node, const Segment* origin, bool is_leaf) {
   Segment* segment = Segment::current();
-  Segment* origin = maker ? maker->segment.get() : segment;
   if (origin != segment) {
     const bool inside = origin && segment && &origin->outermost() == &segment->outermost();
     if (inside) segment->outermost().inside_.push_back(node);
     return KeptValue(std::move(node), inside ? KeptValue::As::Recomputed : KeptValue::As::Stored);
   }
-  const bool outside = !segment || (tracked && !maker);
-  return KeptValue(std::move(node), outside ? KeptValue::As::Wanted : KeptValue::As::Recomputed);
+  return KeptValue(std::move(node), !segment || is_leaf ? KeptValue::As::Wanted : KeptValue::As::Recomputed);
 }
 
 namespace autograd {

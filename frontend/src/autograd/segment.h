@@ -4,9 +4,42 @@
 // it, what crosses borders inside is stored too, so that each value is computed again once, however deep they lie.
 #pragma once
 
-#include "frontend/src/autograd/grad_fn.h"
+#include <memory>
+#include <vector>
+
+#include "frontend/src/tensor/impl.h"
 
 namespace tenon {
+
+// A value that gradients will read. While one of these lives, an evaluation that computes the value on its way stores it, or
+// what it is cheaply computed from.
+class KeptValue {
+ public:
+  // Stored: as it is, cheap or not. Recomputed: no evaluation takes notice of it.
+  enum class As : uint8_t { Wanted, Stored, Recomputed };
+  explicit KeptValue(NodeRef node, As as = As::Wanted) : node_(std::move(node)), as_(as) {
+    if (node_->op() == Op::Const) as_ = As::Recomputed;
+    count(1);
+  }
+  KeptValue(KeptValue&& other) noexcept : node_(std::move(other.node_)), as_(other.as_) {}
+  KeptValue(const KeptValue& other) : KeptValue(other.node_, other.as_) {}
+  KeptValue& operator=(KeptValue other) noexcept {
+    std::swap(node_, other.node_);
+    std::swap(as_, other.as_);
+    return *this;
+  }
+  ~KeptValue() { count(-1); }
+  const NodeRef& node() const { return node_; }
+  Tensor tensor() const;  // a new one
+
+ private:
+  void count(int32_t by) {
+    if (!node_ || as_ == As::Recomputed) return;
+    (as_ == As::Wanted ? node_->wanted : node_->holders).fetch_add(by, std::memory_order_relaxed);
+  }
+  NodeRef node_;
+  As as_;
+};
 
 class Segment : public std::enable_shared_from_this<Segment> {
  public:
@@ -18,8 +51,9 @@ class Segment : public std::enable_shared_from_this<Segment> {
   void enter();  // values inside are about to be computed again
 
  private:
-  friend KeptValue kept_value(NodeRef node, bool tracked, const GradFn* maker);
+  friend KeptValue kept_value(NodeRef node, const Segment* origin, bool is_leaf);
   Segment& outermost() { return outer_ ? outer_->outermost() : *this; }
+  const Segment& outermost() const { return outer_ ? std::as_const(*outer_).outermost() : *this; }
 
   std::shared_ptr<Segment> outer_;
   bool closed_ = false;
@@ -27,8 +61,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   std::vector<NodeRef> inside_;  // of the outermost: what crosses borders inside
 };
 
-// A value that a function saves: wanted outside of segments, stored if it crosses the border of an outermost one. `maker` made it;
-// `tracked` but without one it is a leaf.
-KeptValue kept_value(NodeRef node, bool tracked = false, const GradFn* maker = nullptr);
+// A value that a function saves: wanted outside of segments, stored if it crosses the border of an outermost one. It was made in
+// `origin`, null outside; or it is a leaf, whose value is there anyway.
+KeptValue kept_value(NodeRef node, const Segment* origin = Segment::current(), bool is_leaf = false);
 
 }  // namespace tenon

@@ -8,7 +8,7 @@
 // Depthwise ones multiply and add along the planes.
 #include <algorithm>
 
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/window.h"

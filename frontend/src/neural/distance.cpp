@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/ops/norm.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
@@ -50,7 +50,7 @@ Tensor greatest_gradient(const Tensor& apart, const Tensor& distance, const Tens
 
 // The norms of the last dim. Where one is 0, so is its gradient; and for p < 1 that of each element which is 0.
 Tensor distance(const Tensor& apart, double p) {
-  if (p == 0 || p == 1 || std::isinf(p) || !GradScope::current()) return norm(apart, Scalar(p), -1);
+  if (p == 0 || p == 1 || std::isinf(p) || !GradScope::is_recording()) return norm(apart, Scalar(p), -1);
   if (p != 2) {
     const Tensor none = apart == 0, powers = where(none, 0, pow(abs(where(none, 1, apart)), p));
     const Tensor total = sum(powers, -1), zero = total == 0;

@@ -1,7 +1,7 @@
 // Embeddings, bags of them, rows of a table held to a norm; and classes as one-hot vectors.
 #include <limits>
 
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/index_check.h"

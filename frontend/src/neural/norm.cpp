@@ -1,7 +1,8 @@
 // Normalisation by batch, group, instance, layer and neighbouring channels.
 //
 //   y = (x - mean) * (1 / sqrt(variance + eps)) * weight + bias      mean and variance over some of the dims
-#include "frontend/src/autograd/open_step.h"
+#include "frontend/src/autograd/aliases.h"
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/window.h"

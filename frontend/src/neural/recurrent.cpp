@@ -249,7 +249,7 @@ bool is_one_operation(const Tensor& from_input, const States& states, const Tens
   const ScalarType type = from_input.scalar_type();
   const auto fits = [&](const Tensor& x) { return !x.defined() || (x.scalar_type() == type && x.device() == from_input.device()); };
   return from_input.numel() > 0 && (type == kFloat || type == kDouble) && std::ranges::all_of(states, fits) && fits(weight) && fits(bias) &&
-         !GradScope::open();
+         !GradScope::is_open();
 }
 
 // All h; the states move on to the last ones.
@@ -261,7 +261,7 @@ Tensor run_rows(RecurrentCell cell, bool backwards, const Tensor& from_input, co
     scope.rule(kReadsOutput | operands_read(cell), [cell, backwards](GradCall& call) { differentiate_layer(cell, backwards, call); });
     scope.saves(operands_read(cell));  // the result is PyTorch's copy of what the steps made
     const NodeRef node = ir::recurrent(operands_of(cell, backwards, h, c, weight), node_of(from_input), bias.defined() ? node_of(bias) : NodeRef(),
-                                       GradScope::current() != nullptr);
+                                       GradScope::is_recording());
     made = record(node);
     all_h = record(ir::recurrent_block(node, -1));
     if (c.defined()) all_c = record(ir::recurrent_block(node, -2));

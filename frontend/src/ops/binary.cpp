@@ -1,7 +1,7 @@
 // Elementwise functions of two and three operands: arithmetic, comparisons, logic, bits, closeness.
 #include <cmath>
 
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/autograd/known_call.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"

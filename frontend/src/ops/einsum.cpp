@@ -7,8 +7,8 @@
 #include <array>
 #include <map>
 
+#include "frontend/src/autograd/aliases.h"
 #include "frontend/src/tensor/call.h"
-#include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/base/text.h"
 #include "tenon/algebra.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/ops/norm.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"

@@ -1,7 +1,7 @@
 // Reductions, and what is composed of them: statistics, norms, logsumexp.
 #include <cmath>
 
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/ops/norm.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"

@@ -1,5 +1,5 @@
 // Elementwise choices: between two tensors by a condition, and of what lies within bounds.
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <span>
 
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/ops/special_tables.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"

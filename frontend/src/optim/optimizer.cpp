@@ -27,8 +27,8 @@ Tensor& remembered(Tensor& field, const Tensor& like, double start) {
 }
 
 void refuse_captured_count(const Tensor& p, const char* optimizer) {
-  if (capturing && !p.is_cpu()) [[unlikely]]
-    capturing->fail(text("Attempting CUDA graph capture of step() for an instance of ", optimizer, " but param_groups' capturable is False."));
+  if (capturing() && !p.is_cpu()) [[unlikely]]
+    capturing()->fail(text("Attempting CUDA graph capture of step() for an instance of ", optimizer, " but param_groups' capturable is False."));
 }
 
 std::vector<Group> one_group(std::vector<Tensor> parameters) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "frontend/src/optim/fields.h"
-#include "frontend/src/tensor/formula.h"
+#include "frontend/src/optim/formula.h"
 #include "frontend/src/tensor/text.h"
 
 namespace tenon::optim {

@@ -187,14 +187,14 @@ PhiloxState take_offsets(const std::optional<Generator>& generator, ir::DeviceTa
         runtime::name_of(philox.device), "'");
   PhiloxState taken = philox;
   const uint64_t rounded = (offsets + 3) / 4 * 4;
-  if (capturing) [[unlikely]] {
+  if (GraphCapture* capture = capturing()) [[unlikely]] {
     const auto advance = [generator, device, seed = taken.seed](uint64_t count) {
       const PhiloxState now = take_offsets(generator, device, count);
       check(now.seed == seed, "CUDAGraph::replay: the generator was captured with the seed ", seed, " and has ", now.seed,
             " now: capture again");
       return now.offset;
     };
-    taken.offset = capturing->take(&philox, taken.seed, rounded, advance);
+    taken.offset = capture->take(&philox, taken.seed, rounded, advance);
     return taken;
   }
   philox.offset += rounded;

@@ -162,11 +162,11 @@ PhiloxDraw::Words PhiloxDraw::block(int parts) {
 
 // The number of the draw's first block. In a capture it is an input, which each replay sets.
 Expr PhiloxDraw::first_block(const Expr& i, const PhiloxState& from) {
-  if (!capturing) return unfolded(i, from.offset / 4);
+  if (!capturing()) return unfolded(i, from.offset / 4);
   const auto at = [count = count_, device = device_](uint64_t offset) {
     return unfolded(Expr{ir::make_iota(ir::Dims{count}, 0, device)}, offset / 4).node;
   };
-  return {capturing->draw(*i.node, at)};
+  return {capturing()->draw(*i.node, at)};
 }
 
 Expr PhiloxDraw::word() {

@@ -10,7 +10,8 @@
 #include <limits>
 #include <numeric>
 
-#include "frontend/src/autograd/grad_fn.h"
+#include "frontend/src/autograd/aliases.h"
+#include "frontend/src/autograd/grad.h"
 #include "frontend/src/random/fill.h"
 #include "frontend/src/random/generator.h"
 #include "frontend/src/random/philox.h"

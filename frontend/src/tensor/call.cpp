@@ -1,10 +1,11 @@
 // What an Error says besides its message: the call, and with TENON_TRACE=1 the stack.
 #include "frontend/src/tensor/call.h"
 
-#include "frontend/src/tensor/impl.h"
+#include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/stack_trace.h"
 #include "frontend/src/tensor/text.h"
 #include "runtime/base/options.h"
+#include "runtime/device/device.h"
 #include "tenon/print.h"
 
 namespace tenon {
@@ -56,13 +57,9 @@ const bool installed = [] {
 
 }  // namespace
 
-constinit thread_local const CallScope* CallScope::outermost_ = nullptr;
-constinit thread_local int8_t CallScope::device_there_ = CallScope::kOfOperands;
-
 std::string CallScope::description() {
-  const CallScope* call = outermost_;
+  const CallScope* call = std::exchange(this_thread.call, nullptr);  // what is asked below may fail as well
   if (!call) return {};
-  outermost_ = nullptr;  // what is asked below may fail as well
   std::string operands;
   for (size_t i = 0; i < call->count_; ++i) {
     const Operand& o = call->operands_[i];
@@ -76,32 +73,39 @@ std::string CallScope::description() {
       case Kind::Number: operands += text(*static_cast<const Scalar*>(o.data)); break;
     }
   }
-  outermost_ = call;
+  this_thread.call = call;
   return operation_name(call->name_) + "(" + operands + ")";
 }
 
 bool CallScope::begins_with_tensor() {
-  if (!outermost_ || outermost_->count_ == 0) return false;
-  const Operand& first = outermost_->operands_[0];
+  const CallScope* call = this_thread.call;
+  if (!call || call->count_ == 0) return false;
+  const Operand& first = call->operands_[0];
   const bool tensors = first.kind == Kind::Tensor || first.kind == Kind::Tensors;
   return tensors && first.count > 0 && static_cast<const Tensor*>(first.data)->defined();
 }
 
 int8_t CallScope::device() {
-  if (device_there_ != kOfOperands) return device_there_;
-  if (!outermost_) return 0;
-  for (size_t i = 0; i < outermost_->count_; ++i) {
-    const Operand& o = outermost_->operands_[i];
+  if (this_thread.device != Thread::kOfOperands) return this_thread.device;
+  const CallScope* call = this_thread.call;
+  if (!call) return 0;
+  for (size_t i = 0; i < call->count_; ++i) {
+    const Operand& o = call->operands_[i];
     if (o.kind == Kind::Number) continue;
     if (o.kind == Kind::MaybeTensor && !*static_cast<const optional<Tensor>*>(o.data)) continue;
     const Tensor* x = o.kind == Kind::MaybeTensor ? &**static_cast<const optional<Tensor>*>(o.data)
                                                   : static_cast<const Tensor*>(o.data);
     for (uint32_t k = 0; k < o.count; ++k) {
-      const TensorImpl* t = x[k].unsafe_impl();
-      if (t && t->device() != 0) return t->device();
+      if (x[k].defined() && !x[k].is_cpu()) return tag_of(x[k].device());
     }
   }
   return 0;
 }
+
+ir::DeviceTag call_device() { return runtime::only_host() ? runtime::kHostTag : CallScope::device(); }
+NodeRef constant_node(ir::Constant value, std::span<const int64_t> shape) {
+  return ir::make_const(value, shape, call_device());
+}
+NodeRef iota_node(std::span<const int64_t> shape, int64_t dim) { return ir::make_iota(shape, dim, call_device()); }
 
 }  // namespace tenon

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "tenon/tensor.h"
+#include "frontend/src/tensor/context.h"
 
 namespace tenon {
 
@@ -20,13 +20,13 @@ class CallScope {
   // lists of tensors and numbers, and must outlive the scope.
   template <typename... Operands>
   explicit CallScope(const char* name, const Operands&... operands) {
-    if (outermost_) return;
+    if (this_thread.call) return;
     name_ = name;
     (note(operands), ...);
-    outermost_ = this;
+    this_thread.call = this;
   }
   ~CallScope() {
-    if (outermost_ == this) outermost_ = nullptr;
+    if (this_thread.call == this) this_thread.call = nullptr;
   }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
@@ -34,10 +34,10 @@ class CallScope {
   // While it lives code of the program runs, within a call or not.
   class Outside {
    public:
-    Outside() : call_(std::exchange(outermost_, nullptr)), device_(std::exchange(device_there_, kOfOperands)) {}
+    Outside() : call_(std::exchange(this_thread.call, nullptr)), device_(std::exchange(this_thread.device, Thread::kOfOperands)) {}
     ~Outside() {
-      outermost_ = call_;
-      device_there_ = device_;
+      this_thread.call = call_;
+      this_thread.device = device_;
     }
     Outside(const Outside&) = delete;
     Outside& operator=(const Outside&) = delete;
@@ -49,8 +49,8 @@ class CallScope {
   // While it lives the call is at work on this device: a backward pass goes through several.
   class On {
    public:
-    explicit On(int8_t device) : before_(std::exchange(device_there_, device)) {}
-    ~On() { device_there_ = before_; }
+    explicit On(int8_t device) : before_(std::exchange(this_thread.device, device)) {}
+    ~On() { this_thread.device = before_; }
     On(const On&) = delete;
     On& operator=(const On&) = delete;
 
@@ -82,13 +82,15 @@ class CallScope {
   void note(const Scalar& x) { note(&x, Kind::Number); }
   void note(TensorList list) { note(list.data(), Kind::Tensors, list.size()); }
 
-  // In the space that the loader reserves: reading it is one instruction.
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local const CallScope* outermost_;
-  static constexpr int8_t kOfOperands = -1;
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local int8_t device_there_;
   const char* name_;
   size_t count_ = 0;
   std::array<Operand, kMost> operands_;  // the first count_ of them
 };
+
+// The device of the tensors that the program's call was given, else the host's: where the numbers and positions lie that an
+// operation adds of its own.
+ir::DeviceTag call_device();
+NodeRef constant_node(ir::Constant value, std::span<const int64_t> shape);
+NodeRef iota_node(std::span<const int64_t> shape, int64_t dim);
 
 }  // namespace tenon

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "frontend/src/tensor/devices.h"
+#include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/outside.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/graph/graph_map.h"
@@ -13,37 +13,28 @@
 
 namespace tenon {
 
-[[gnu::tls_model("initial-exec")]] constinit thread_local GraphCapture* capturing = nullptr;
-
 namespace {
 
 // The storages are as the capture left them, not as it sees them.
 struct Uncaptured {
-  GraphCapture* const before = std::exchange(capturing, nullptr);
-  ~Uncaptured() { capturing = before; }
+  Capture* const before = std::exchange(this_thread.capture, nullptr);
+  ~Uncaptured() { this_thread.capture = before; }
 };
 
 NodeRef zeros_like(const ir::Node& node) { return ir::make_const({node.dtype(), 0}, node.shape(), node.device()); }
 
 }  // namespace
 
-StorageHold::StorageHold(Storage& storage) : storage_(&storage) { storage.refs_.fetch_add(1, std::memory_order_relaxed); }
-StorageHold::~StorageHold() {
-  if (storage_) storage_->leave();
-}
-bool StorageHold::is_last() const { return storage_->refs_.load(std::memory_order_acquire) == 1; }
-bool StorageHold::is_claimed() const { return storage_->is_claimed(); }
-
 // --- capturing
 
 GraphCapture::GraphCapture() {
   uncounted_.emplace();
-  capturing = this;
+  this_thread.capture = this;
 }
 
 void GraphCapture::stop() {
   if (std::exchange(stopped_, true)) return;
-  capturing = nullptr;
+  this_thread.capture = nullptr;
   uncounted_.reset();
 }
 

@@ -20,27 +20,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "frontend/src/tensor/impl.h"
 #include "frontend/src/tensor/pending.h"
+#include "frontend/src/tensor/storage.h"
 #include "ir/graph/template.h"
 
 namespace tenon {
-
-// Keeps a storage, not its value.
-class StorageHold {
- public:
-  explicit StorageHold(Storage& storage);
-  StorageHold(StorageHold&& other) noexcept : storage_(std::exchange(other.storage_, nullptr)) {}
-  StorageHold& operator=(StorageHold&&) = delete;
-  ~StorageHold();
-  Storage& operator*() const { return *storage_; }
-  Storage* operator->() const { return storage_; }
-  bool is_last() const;     // nobody else keeps it
-  bool is_claimed() const;  // a tensor wants its value
-
- private:
-  Storage* storage_;
-};
 
 class CapturedGraph {
  public:
@@ -79,7 +63,7 @@ class CapturedGraph {
   std::optional<ir::Template> graph_;  // over inputs_, draws_, others_
 };
 
-class GraphCapture {
+class GraphCapture final : public Capture {
  public:
   GraphCapture();  // begins
   ~GraphCapture() { abort(); }
@@ -91,11 +75,11 @@ class GraphCapture {
   void abort();  // all is as before
   // Both abort: throws Error with this text, and for `what` is done that a CUDA graph cannot hold.
   [[noreturn]] void fail(const std::string& message);
-  [[noreturn]] void refuse(const std::string& what);
+  [[noreturn]] void refuse(const std::string& what) override;
 
   // --- what the library asks while one is under way
-  void before_use(Storage& storage);  // its value is read or replaced
-  void made(Storage& storage);
+  void before_use(Storage& storage) override;
+  void made(Storage& storage) override;
   // A part of a generator's stream, whose offset counts from the start of a replay; `advance` is called by replays.
   uint64_t take(const void* generator, uint64_t seed, uint64_t count, std::function<uint64_t(uint64_t)> advance);
   // An input for what was taken last: a replay puts `value` of its offset there.
@@ -122,11 +106,6 @@ class GraphCapture {
 };
 
 // This thread's capture; null if none is under way.
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local GraphCapture* capturing;
-
-// Ends a capture with an error, for work that cannot be part of one.
-inline void refuse_in_capture(const char* what) {
-  if (capturing) [[unlikely]] capturing->refuse(what);
-}
+inline GraphCapture* capturing() { return static_cast<GraphCapture*>(this_thread.capture); }
 
 }  // namespace tenon

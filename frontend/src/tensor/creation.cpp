@@ -376,7 +376,7 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
                                               : ir::make_input(ir_type(type), span_of(shape), std::move(buffer), tag)),
               false);
   if (!strides) return finish(std::move(base), options);
-  return finish(make_view(base, sizes, *strides, 0), options);
+  return finish(as_strided(base, sizes, *strides, 0), options);
 }
 
 }  // namespace detail

@@ -210,7 +210,7 @@ void CUDAGraph::capture_end() {
   check(state_->capture != nullptr, "CUDAGraph::capture_end: no capture is under way");
   const std::unique_ptr<GraphCapture> capture = std::exchange(state_->capture, nullptr);  // which aborts, unless it ends
   check(!capture->failed(), "CUDA error: operation failed due to a previous error during capture");
-  check(capture.get() == capturing && getCurrentCUDAStream() == *state_->stream, "Capture must end on the same stream it began on.");
+  check(capture.get() == capturing() && getCurrentCUDAStream() == *state_->stream, "Capture must end on the same stream it began on.");
   state_->graph.emplace(capture->end());
 }
 

@@ -3,10 +3,8 @@
 
 #include <vector>
 
-#include "frontend/src/autograd/open_step.h"
-#include "frontend/src/tensor/call.h"
-#include "frontend/src/tensor/capture.h"
-#include "frontend/src/tensor/impl.h"
+#include "frontend/src/tensor/context.h"
+#include "frontend/src/tensor/text.h"
 #include "ir/base/fork.h"
 #include "runtime/device/device.h"
 #include "runtime/run/late_work.h"
@@ -58,12 +56,6 @@ ir::DeviceTag tag_of(const Device& device) {
 
 void check_device(const Device& device) { tag_of(device); }
 
-ir::DeviceTag call_device() { return runtime::only_host() ? runtime::kHostTag : CallScope::device(); }
-NodeRef constant_node(ir::Constant value, std::span<const int64_t> shape) {
-  return ir::make_const(value, shape, call_device());
-}
-NodeRef iota_node(std::span<const int64_t> shape, int64_t dim) { return ir::make_iota(shape, dim, call_device()); }
-
 NodeRef on_device(const NodeRef& node, ir::DeviceTag device) {
   if (node->device() == device) return node;
   if (node->op() == Op::Const) return ir::make_const({node->dtype(), node->bits()}, node->shape(), device);
@@ -78,11 +70,15 @@ auto on_its_device(F&& f) {
   try {
     return with_public_errors(f);
   } catch (const Error&) {
-    step_at_hand::call_failed();
+    if (this_thread.step) this_thread.step->call_failed();
     throw;
   }
 }
 }  // namespace
+
+std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes) {
+  return on_its_device([&] { return runtime::Buffer::allocate(bytes); });
+}
 
 HostElements host_elements(std::shared_ptr<runtime::Buffer> buffer, size_t begin, size_t end) {
   const auto* data = static_cast<const unsigned char*>(buffer->data()) + begin;

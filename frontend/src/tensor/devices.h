@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <stdexcept>
 
 #include "ir/graph/graph.h"
@@ -20,12 +19,6 @@ int current_cuda_device();              // of this thread
 ir::DeviceTag tag_of(const Device& device);     // without an index: the current one; Error if no tensor can live there
 const Device& device_with(ir::DeviceTag tag);
 
-// The device of the tensors that the program's call was given (see CallScope), else the host's: where the numbers and
-// positions lie that an operation adds of its own.
-ir::DeviceTag call_device();
-ir::NodeRef constant_node(ir::Constant value, std::span<const int64_t> shape);
-ir::NodeRef iota_node(std::span<const int64_t> shape, int64_t dim);
-
 // The value in the memory of a device: itself if it lies there.
 ir::NodeRef on_device(const ir::NodeRef& node, ir::DeviceTag device);
 
@@ -37,6 +30,7 @@ struct HostElements {
 };
 HostElements host_elements(std::shared_ptr<runtime::Buffer> buffer, size_t begin, size_t end);
 
+std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes);  // of the host; throws OutOfMemoryError
 // A buffer of a device with these bytes of the host, which are read later if they are pinned and have an `owner`. Error, OutOfMemoryError.
 std::shared_ptr<runtime::Buffer> device_elements(const void* data, size_t bytes, ir::DeviceTag device,
                                                  const std::shared_ptr<const void>& owner = nullptr);

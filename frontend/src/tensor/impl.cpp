@@ -1,47 +1,18 @@
-// Tensor implementations: views, recording, writing, evaluation, and the caps on pending work.
+// Tensors as views of storages: what they read, results of operations, writes, and elements for the host.
 #include "frontend/src/tensor/impl.h"
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
-#include <new>
 
-#include "frontend/src/autograd/open_step.h"
-#include "frontend/src/autograd/recording.h"
-#include "frontend/src/tensor/capture.h"
+#include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/outside.h"
 #include "frontend/src/tensor/pending.h"
-#include "frontend/src/tensor/text.h"
-#include "ir/base/fork.h"
 #include "ir/graph/graph_infer.h"
-#include "runtime/base/options.h"
+#include "ir/graph/recipe.h"
 #include "runtime/device/device.h"
-#include "runtime/run/evaluate.h"
 
 namespace tenon {
 namespace {
-
-struct Caps {
-  std::atomic<int64_t> nodes, bytes;
-  Caps() {
-    runtime::Options o = runtime::options();
-    nodes = o.max_pending_nodes;
-    bytes = o.max_pending_bytes;
-  }
-};
-Caps& caps() {
-  static Caps caps;
-  return caps;
-}
-[[maybe_unused]] const bool caps_made_before_fork = ir::make_before_fork([] { caps(); });
-
-// Work recorded by this thread since it last evaluated. Counting recorded operations and not graph nodes cuts
-// a steady loop at the same place each time round.
-struct Pending {
-  int64_t operations = 0, bytes = 0;
-};
-// In the space that the loader reserves: reaching it takes no call.
-[[gnu::tls_model("initial-exec")]] constinit thread_local Pending pending;
 
 bool row_major(const Dims& sizes, const Dims& strides) {
   if (std::ranges::find(sizes, 0) != sizes.end()) return true;
@@ -73,7 +44,7 @@ TensorImpl::TensorImpl(NodeRef value)
       device_(value->device()) {
   strides_ = ir::contiguous_strides(sizes_);
   storage_ = new Storage(std::move(value));
-  if (capturing && device_ != runtime::kHostTag && numel_ > 0) [[unlikely]] capturing->made(*storage_);
+  if (this_thread.capture && device_ != runtime::kHostTag && numel_ > 0) [[unlikely]] this_thread.capture->made(*storage_);
 }
 
 TensorImpl::TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset)
@@ -98,17 +69,13 @@ TensorImpl::TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes,
 }
 
 TensorImpl::~TensorImpl() {
-  if (history && history->pending_root) forget_root(*this);
+  notes = nullptr;
   leave_storage(wanted(handles_.load(std::memory_order_relaxed)) > 0);
 }
 
 void TensorImpl::leave_storage(bool claiming) {
   if (claiming && storage_->refs_.load(std::memory_order_relaxed) > 1) storage_->unclaim();
   storage_->leave();
-}
-
-void Storage::leave() {
-  if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
 void TensorImpl::retain() {
@@ -160,33 +127,34 @@ void TensorImpl::reshape(IntArrayRef sizes, IntArrayRef strides, int64_t offset)
 
 void TensorImpl::separate_versions() { own_versions_ = std::make_shared<std::atomic<int64_t>>(0); }
 
+namespace {
+
+// The elements that a tensor over this memory shows now, as an input of its shape.
+NodeRef snapshot(const TensorImpl& t, const runtime::Buffer& buffer) {
+  const int64_t size = ir::item_size(t.dtype());
+  auto own = allocate_buffer(static_cast<size_t>(t.numel() * size));
+  const auto* memory = static_cast<const unsigned char*>(buffer.data());
+  if (t.numel() > 0) gather_elements(t, memory + t.offset() * size, static_cast<unsigned char*>(own->data()));
+  return ir::make_input(t.dtype(), t.sizes(), std::move(own));
+}
+
+// A copy of so many bytes takes about as long as recording an operation; an evaluation takes microseconds.
+constexpr int64_t kCopiedBytes = 16 << 10;
+
+}  // namespace
+
 // Made anew at each call: a node kept here would keep the storage's old value alive after a write. As long as
 // somebody reads the view, its node is found again in the table of nodes.
 NodeRef TensorImpl::node() const {
-  if (NodeRef operand = read_by_operation(*this)) return operand;
+  if (const Recorder* recorder = this_thread.recorder) {
+    if (NodeRef operand = recorder->read(*this)) return operand;
+  }
   NodeRef base = storage_->value();
-  if (base->reads_volatile() && copied_when_read(*this)) return snapshot(*this, *runtime::buffer_of(*base));
+  if (base->reads_volatile() && numel_ * ir::item_size(dtype_) <= kCopiedBytes) return snapshot(*this, *runtime::buffer_of(*base));
   if (base->dtype() != dtype_) base = retyped(base, dtype_);
   if (contiguous_ && offset_ == 0 && sizes_ == base->shape()) return base;
   return strided_view(base, ref(sizes_), ref(strides_), offset_);
 }
-
-// --- pending work
-
-bool count_work(int64_t operations, int64_t bytes) {
-  pending.operations += operations;
-  pending.bytes += bytes;
-  return pending.operations >= caps().nodes.load(std::memory_order_relaxed) ||
-         pending.bytes >= caps().bytes.load(std::memory_order_relaxed);
-}
-
-namespace {
-constexpr int64_t kFarBelow = INT64_MIN / 2;
-}
-UncountedWork::UncountedWork() : operations_(pending.operations), bytes_(pending.bytes) { pending = {kFarBelow, kFarBelow}; }
-UncountedWork::~UncountedWork() { pending = {operations_, bytes_}; }
-int64_t UncountedWork::operations() const { return pending.operations - kFarBelow; }
-int64_t UncountedWork::bytes() const { return pending.bytes - kFarBelow; }
 
 // --- versions
 
@@ -209,30 +177,13 @@ int64_t VersionWatch::current() const { return (own_ ? *own_ : storage_->version
 
 namespace {
 
-// A value that a storage may take: of an operation that changed nothing, a copy of the memory that outsiders
-// may write.
-NodeRef unexposed(NodeRef node) {
-  if (node->op() != Op::Input) return node;
-  const auto buffer = runtime::buffer_of(*node);
-  return buffer && buffer->exposed ? copy_of(*node, *buffer) : node;
-}
-
-// What a storage takes of an operation's result.
-NodeRef storable(NodeRef node) {
-  const ir::PausedTape tape;  // the copies are no steps
-  if (!tape.get()) return settled(unexposed(std::move(node)));
-  NodeRef taken = settled(unexposed(node));
-  if (!(taken == node)) tape.get()->same(taken, node);
-  return taken;
-}
-
 // Counts one more recorded operation; true if it is time to evaluate.
 bool past_caps(const ir::Node& node) { return !node.is_leaf() && count_work(1, static_cast<int64_t>(byte_count(node))); }
 
-// No cap evaluates inside an operation that gradients need: its scope does at its end.
+// No cap evaluates inside an operation that gradients need: that happens at its end.
 bool evaluated_later() {
-  if (Recording* recording = GradScope::open()) return recording->evaluate_at_end(), true;
-  return false;
+  if (this_thread.recorder) this_thread.recorder->evaluate_at_end();
+  return this_thread.recorder != nullptr;
 }
 
 }  // namespace
@@ -241,7 +192,7 @@ Tensor record(NodeRef node) {
   node = storable(std::move(node));
   const bool full = past_caps(*node);
   Tensor result(new TensorImpl(std::move(node)), false);
-  if (Recording* recording = GradScope::current()) recording->made(result);
+  if (this_thread.recorder) this_thread.recorder->made(result);
   if (full && !evaluated_later()) eval(result);
   return result;
 }
@@ -361,12 +312,6 @@ Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> opera
   return result;
 }
 
-Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset, const ElementMap* own) {
-  Tensor view(new TensorImpl(impl(source), sizes, strides, offset), false);
-  adopt_view(source, view, own);
-  return view;
-}
-
 // --- writes
 
 namespace {
@@ -415,20 +360,12 @@ void write_exposed(const TensorImpl& t, NodeRef value) {
 void set_written(Storage& storage, NodeRef base, const NodeRef& operation) {
   base = storable(std::move(base));
   const bool full = !(base == operation) && past_caps(*base);
-  if (BufferScope::is_open()) BufferScope::writes()->add(storage, storage.value(), base);
+  if (this_thread.buffers) this_thread.buffers->add(storage, storage.value(), base);
   storage.set_value(std::move(base));
   if (full && !evaluated_later()) storage.realise();
 }
 
 }  // namespace
-
-void replace_exposed(Storage& storage, NodeRef value) {
-  const auto target = runtime::buffer_of(*storage.value());
-  Storage computed(unexposed(std::move(value)));
-  const auto elements = computed.realise();
-  storage.spare_readers();
-  copy_elements(*target, *elements);
-}
 
 void scatter_elements(const TensorImpl& t, const unsigned char* in, unsigned char* memory) {
   for_each_place(t, [&](int64_t i, int64_t place, size_t size) { std::memcpy(memory + place, in + i, size); });
@@ -447,11 +384,9 @@ void refuse_other_device(ir::DeviceTag own, ir::DeviceTag other) {
 [[maybe_unused]] const bool installed = (ir::refuse_devices = refuse_other_device) != nullptr;
 }  // namespace
 
-void write(const Tensor& self, NodeRef value) {
-  TensorImpl& t = impl(self);
+NodeRef replace_elements(TensorImpl& t, NodeRef value) {
   if (value->device() != t.device()) refuse_other_device(t.device(), value->device());
   Storage& storage = t.storage();
-  check_writable(self);
   refuse_repeated_places(t);
   if (t.numel() == 0) {
   } else if (t.device() == runtime::kHostTag && storage.exposed()) {
@@ -473,20 +408,10 @@ void write(const Tensor& self, NodeRef value) {
     storage.exposed() ? replace_exposed(storage, std::move(base)) : set_written(storage, std::move(base), value);
   }
   t.bump_version();
-  written(self, value);
+  return value;
 }
 
-void write_nothing(const Tensor& self) {
-  check_writable(self);
-  const NodeRef value = node_of(self);
-  TensorImpl& t = impl(self);
-  t.bump_version();
-  if (!repeats_places(ref(t.sizes()), ref(t.strides()))) written(self, value);  // the gradient of an expanded tensor is not cut in two for it
-}
-
-void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op) {
-  TensorImpl& t = impl(self);
-  check_writable(self);
+void replace_places(TensorImpl& t, const NodeRef& places, const NodeRef& values, Op op) {
   refuse_repeated_places(t);
   NodeRef base = t.storage().value();
   const Dims shape = base->shape(), flat{values->numel()};
@@ -496,58 +421,9 @@ void write_places(const Tensor& self, const NodeRef& places, const NodeRef& valu
   base = overlaps ? scatter_last(base, at, elements) : ir::scatter(op, base, at, elements, 0);
   set_written(t.storage(), ir::reshape(base, shape), values);
   t.bump_version();
-  written(self);
 }
 
 // --- evaluation
-
-namespace {
-// Under PyTorch's name, and after what the training step at hand needs of it is undone.
-[[noreturn]] void refuse_evaluation(std::span<const NodeRef> nodes) {
-  try {
-    step_at_hand::failed(nodes);
-    throw;
-  } catch (const runtime::OutOfMemory& e) {
-    throw OutOfMemoryError(e.what());
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemoryError("out of host memory while evaluating");
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& e) {
-    throw Error(e.what());
-  }
-}
-
-template <typename Evaluate>
-void evaluate_by(std::span<const NodeRef> nodes, const Evaluate& evaluate) {
-  std::vector<NodeRef> of_host;
-  if (capturing) [[unlikely]] {  // the rest is computed by replays
-    std::ranges::copy_if(nodes, std::back_inserter(of_host), [](const NodeRef& node) { return node->device() == runtime::kHostTag; });
-    if (of_host.empty()) return;
-    nodes = of_host;
-  }
-  pending = {};
-  const ir::PausedTape paused;
-  try {
-    evaluate(nodes);
-  } catch (const std::exception&) {
-    refuse_evaluation(nodes);
-  }
-  step_at_hand::evaluated();
-}
-}  // namespace
-
-void evaluate_nodes(std::span<const NodeRef> nodes) {
-  evaluate_by(nodes, [](std::span<const NodeRef> roots) { runtime::evaluate(roots); });
-}
-void evaluate_step(std::span<const NodeRef> nodes, std::span<const NodeRef> replaced) {
-  evaluate_by(nodes, [&](std::span<const NodeRef> roots) { runtime::evaluate_step(roots, replaced); });
-}
-
-void set_pending_caps(int64_t nodes, int64_t bytes) {
-  caps().nodes = nodes;
-  caps().bytes = bytes;
-}
 
 std::vector<NodeRef> pending_values(TensorList tensors) {
   std::vector<NodeRef> nodes;
@@ -562,22 +438,13 @@ std::vector<NodeRef> pending_values(TensorList tensors) {
 void eval(TensorList tensors) {
   const std::vector<NodeRef> nodes = pending_values(tensors);
   if (nodes.empty())
-    pending = {};
+    this_thread.pending = {};
   else
     evaluate_nodes(nodes);
 }
 
-std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes) {
-  try {
-    return runtime::Buffer::allocate(bytes);
-  } catch (const runtime::OutOfMemory& e) {
-    step_at_hand::call_failed();
-    throw OutOfMemoryError(e.what());
-  }
-}
-
 void start_in_memory(const Tensor& constant) {
-  if (!capturing) impl(constant).storage().realise();
+  if (!this_thread.capture) impl(constant).storage().realise();
 }
 
 Tensor tensor_from_buffer(DType dtype, IntArrayRef sizes, std::shared_ptr<runtime::Buffer> buffer) {

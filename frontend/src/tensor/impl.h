@@ -13,17 +13,10 @@
 #include <span>
 
 #include "frontend/src/tensor/devices.h"
+#include "frontend/src/tensor/storage.h"
 #include "frontend/src/tensor/text.h"
-#include "ir/graph/graph.h"
-#include "runtime/memory/buffer.h"
-#include "tenon/tensor.h"
 
 namespace tenon {
-
-using ir::Dims;
-using ir::DType;
-using ir::NodeRef;
-using ir::Op;
 
 static_assert(static_cast<int>(ScalarType::Double) == static_cast<int>(DType::F64), "the two lists are one");
 constexpr DType ir_type(ScalarType t) { return static_cast<DType>(t); }
@@ -40,57 +33,10 @@ inline std::span<const int64_t> span_of(IntArrayRef a) { return {a.data(), a.siz
 inline IntArrayRef ref(const Dims& dims) { return {dims.data(), dims.size()}; }
 inline Dims dims_of(IntArrayRef a) { return Dims(span_of(a)); }
 
-struct History;
-
-// Whether new storages of this thread are those of inference tensors.
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local bool inference_mode;
-
-// A value that several tensors may alias. Thread-safe.
-class Storage {
+// What else is kept with a tensor: autograd's History.
+class TensorNotes {
  public:
-  explicit Storage(NodeRef value);
-  ~Storage();
-  Storage(const Storage&) = delete;
-  Storage& operator=(const Storage&) = delete;
-
-  NodeRef value() const;
-  void set_value(NodeRef value);  // the same elements, or those of a write
-
-  // Makes the value an Input with a buffer and returns the buffer: evaluates what is pending.
-  std::shared_ptr<runtime::Buffer> realise();
-  // As realise, and the memory belongs to this storage alone.
-  std::shared_ptr<runtime::Buffer> own();
-  // As realise, for an address that is only read: the memory outlives every write to this storage.
-  std::shared_ptr<runtime::Buffer> show();
-  // As own, for an address that is given away. From the first time on the memory stays where it is, and is
-  // volatile: see outside.h.
-  std::shared_ptr<runtime::Buffer> expose();
-  bool exposed() const;
-  // Nobody outside writes exposed memory any more: reading it may wait.
-  void trust();
-  // Gives pending readers of exposed memory a copy, before the memory is written. Returns the memory.
-  std::shared_ptr<runtime::Buffer> spare_readers();
-  // Grows to at least so many bytes, with zeros at the end. Error if the memory is somebody else's.
-  void grow(int64_t bytes);
-
-  // How many of its tensors are still wanted: without one the value is stored only if it is observed.
-  void claim();
-  void unclaim();
-  bool is_claimed() const;
-
- private:
-  friend class StorageHold;
-  friend class TensorImpl;
-  friend class VersionWatch;
-  void leave();  // of one of those who refer to it
-  bool shows(const std::shared_ptr<runtime::Buffer>& buffer) const;
-
-  std::atomic<int32_t> refs_{1};
-  std::atomic<int64_t> version_{0};  // how many writes there were
-  // Under the storage's lock:
-  int32_t claims_ = 1;
-  NodeRef value_;
-  std::shared_ptr<runtime::Buffer> shown_;  // what somebody reads through a pointer
+  virtual ~TensorNotes() = default;
 };
 
 class TensorImpl {
@@ -127,7 +73,7 @@ class TensorImpl {
   bool has_one_handle() const { return static_cast<uint32_t>(handles_.load(std::memory_order_relaxed)) == 1; }
 
   Tensor base;  // of a view, the tensor that it shows, of which it wants no value; undefined if it stands for itself
-  std::unique_ptr<History> history;  // of what autograd knows; see grad.h
+  std::unique_ptr<TensorNotes> notes;
 
  private:
   static constexpr uint64_t kGivenUp = uint64_t{1} << 32;  // a handle given up in the high half, a handle in the low one
@@ -141,7 +87,7 @@ class TensorImpl {
   DType dtype_;
   ir::DeviceTag device_;  // of its storage
   bool contiguous_ = true;
-  bool inference_ = inference_mode;
+  bool inference_ = this_thread.inference_mode;
   std::shared_ptr<std::atomic<int64_t>> own_versions_;  // null: the storage's
 
   friend class VersionWatch;
@@ -191,13 +137,6 @@ Tensor record(NodeRef node, const Operands&... operands) {
   }
   return record(std::move(node));
 }
-// Which elements of its source a view shows: places among them, counted in the source's row-major order.
-struct ElementMap {
-  Dims strides;
-  int64_t offset = 0;
-};
-// `own`: what it is a function of; without it that is the memory, in which elements of the source may share a place.
-Tensor make_view(const Tensor& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset, const ElementMap* own = nullptr);
 // Does one place in memory hold several elements?
 bool repeats_places(IntArrayRef sizes, IntArrayRef strides);
 // Movement operations on `base` (a row-major value) that give the elements base[offset + sum(i_d *
@@ -216,28 +155,20 @@ NodeRef strided_mean(const NodeRef& base, const NodeRef& value, IntArrayRef size
 // last element that the value does not fill has zeros.
 NodeRef retyped(const NodeRef& node, DType dtype);
 
-// Replaces self's elements; `value` has its shape and dtype. All aliases see it, pending readers keep what they
-// read. Memory whose address was given away is written before this returns. Error if several elements of self
-// are one place in memory.
-void write(const Tensor& self, NodeRef value);
-// A write that chose no element: self stays as it is, and is written all the same.
-void write_nothing(const Tensor& self);
-// Replaces the value of memory on another device whose address was given away: the value is computed, and copied there.
-void replace_exposed(Storage& storage, NodeRef value);
-// Scatters the values to places of self's storage (i64 in their shape, in elements, all of them self's), which
-// is neither exposed nor of another dtype than self. `op` is one of the scatters.
-void write_places(const Tensor& self, const NodeRef& places, const NodeRef& values, Op op);
+// Replaces the tensor's elements; `value` has its shape and dtype. All aliases see it, pending readers keep what they
+// read. Memory whose address was given away is written before this returns. Error if several elements of the tensor
+// are one place in memory. Gives what it shows now. Autograd is not told: that is write() in autograd/aliases.h.
+NodeRef replace_elements(TensorImpl& t, NodeRef value);
+// Scatters the values to places of the tensor's storage (i64 in their shape, in elements, all of them the tensor's), which
+// is neither exposed nor of another dtype than it. `op` is one of the scatters.
+void replace_places(TensorImpl& t, const NodeRef& places, const NodeRef& values, Op op);
 
 // Copies row-major elements to the places of a strided tensor, or the other way round; `memory` is the tensor's
 // first element.
 void scatter_elements(const TensorImpl& t, const unsigned char* in, unsigned char* memory);
 void gather_elements(const TensorImpl& t, const unsigned char* memory, unsigned char* out);
 
-// Evaluates them in one graph, with the errors of the public API.
-void evaluate_nodes(std::span<const NodeRef> nodes);
-void evaluate_step(std::span<const NodeRef> nodes, std::span<const NodeRef> replaced);  // see runtime::evaluate_step
 std::vector<NodeRef> pending_values(TensorList tensors);  // of their storages
-void set_pending_caps(int64_t nodes, int64_t bytes);
 
 // The elements of an evaluated tensor in host memory; of a tensor elsewhere, a copy (host_elements).
 struct HostView {
@@ -249,7 +180,6 @@ struct HostView {
   ir::Constant element(int64_t offset) const;  // offset in elements
 };
 HostView host_view(const Tensor& tensor);
-std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes);  // of the host; throws OutOfMemoryError
 // State that each step updates, and that is a constant before the first one: in memory that one has the graph of all others, and
 // so their plan.
 void start_in_memory(const Tensor& constant);

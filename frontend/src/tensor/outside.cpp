@@ -3,14 +3,14 @@
 
 #include <cstring>
 
+#include "frontend/src/tensor/context.h"
+#include "frontend/src/tensor/pending.h"
 #include "ir/graph/graph_map.h"
+#include "ir/graph/recipe.h"
 #include "runtime/device/device.h"
 
 namespace tenon {
 namespace {
-
-// A copy of so many bytes takes about as long as recording an operation; an evaluation takes microseconds.
-constexpr int64_t kCopiedBytes = 16 << 10;
 
 // A part of an input, no larger than it: the least that has to be stored of it.
 bool is_part(const ir::Node& node) {
@@ -99,16 +99,13 @@ NodeRef copy_of(const ir::Node& node, const runtime::Buffer& buffer) {
   return with_buffer(node, std::move(own));
 }
 
-bool copied_when_read(const TensorImpl& t) { return t.numel() * ir::item_size(t.dtype()) <= kCopiedBytes; }
-
-NodeRef snapshot(const TensorImpl& t, const runtime::Buffer& buffer) {
-  const int64_t size = ir::item_size(t.dtype());
-  auto own = allocate_buffer(static_cast<size_t>(t.numel() * size));
-  const auto* memory = static_cast<const unsigned char*>(buffer.data());
-  if (t.numel() > 0) gather_elements(t, memory + t.offset() * size, static_cast<unsigned char*>(own->data()));
-  return ir::make_input(t.dtype(), t.sizes(), std::move(own));
+NodeRef unexposed(NodeRef value) {
+  if (value->op() != Op::Input) return value;
+  const auto buffer = runtime::buffer_of(*value);
+  return buffer && buffer->exposed ? copy_of(*value, *buffer) : value;
 }
 
+namespace {
 NodeRef settled(NodeRef value) {
   if (!value->reads_volatile()) return value;
   std::vector<NodeRef> order, parts;
@@ -126,6 +123,15 @@ NodeRef settled(NodeRef value) {
   if (!parts.empty() && bytes < byte_count(*value)) return over_copies(order, parts);
   evaluate_nodes({&value, 1});
   return value;
+}
+}  // namespace
+
+NodeRef storable(NodeRef value) {
+  const ir::PausedTape tape;  // the copies are no steps
+  if (!tape.get()) return settled(unexposed(std::move(value)));
+  NodeRef taken = settled(unexposed(value));
+  if (!(taken == value)) tape.get()->same(taken, value);
+  return taken;
 }
 
 }  // namespace tenon

@@ -9,7 +9,7 @@
 // A promise that nobody outside writes any more (Storage::trust) takes the mark away.
 #pragma once
 
-#include "frontend/src/tensor/impl.h"
+#include "frontend/src/tensor/devices.h"
 
 namespace tenon {
 
@@ -17,16 +17,13 @@ inline size_t byte_count(const ir::Node& node) {
   return static_cast<size_t>(node.numel() * ir::item_size(node.dtype()));
 }
 // An input of the type and shape of another.
-NodeRef with_buffer(const ir::Node& like, std::shared_ptr<runtime::Buffer> buffer);
-NodeRef copy_of(const ir::Node& node, const runtime::Buffer& buffer);
+ir::NodeRef with_buffer(const ir::Node& like, std::shared_ptr<runtime::Buffer> buffer);
+ir::NodeRef copy_of(const ir::Node& node, const runtime::Buffer& buffer);
+// The value of an operation that changed nothing may be memory that outsiders write: a copy of that.
+ir::NodeRef unexposed(ir::NodeRef value);
 
-// Whether a tensor over volatile memory is so small that a copy costs less than an evaluation.
-bool copied_when_read(const TensorImpl& t);
-// The elements that a tensor over this memory shows now, as an input of its shape.
-NodeRef snapshot(const TensorImpl& t, const runtime::Buffer& buffer);
-
-// The value, which depends on no volatile memory any more: what it read is stored, or the value itself,
-// whichever is smaller.
-NodeRef settled(NodeRef value);
+// What a storage takes of an operation's result: it depends on no volatile memory any more. What it read is stored, or the
+// value itself, whichever is smaller.
+ir::NodeRef storable(ir::NodeRef value);
 
 }  // namespace tenon

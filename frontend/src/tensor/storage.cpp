@@ -1,10 +1,15 @@
-// Storages: who claims a value, who may write its memory, and what outsiders know of it.
+// Storages: who claims a value, who may write its memory, what outsiders know of it, and writes that may be undone.
+#include "frontend/src/tensor/storage.h"
+
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <mutex>
 
-#include "frontend/src/tensor/capture.h"
-#include "frontend/src/tensor/impl.h"
+#include "frontend/src/tensor/devices.h"
 #include "frontend/src/tensor/outside.h"
+#include "frontend/src/tensor/pending.h"
+#include "frontend/src/tensor/text.h"
 #include "ir/base/fork.h"
 #include "runtime/device/device.h"
 #include "runtime/run/evaluate.h"
@@ -76,6 +81,10 @@ Storage::~Storage() {
   if (claims_ > 0) let_go(value_);
 }
 
+void Storage::leave() {
+  if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
 void Storage::claim() {
   Locked guard(this);
   if (claims_++ == 0) hold(value_);
@@ -91,13 +100,13 @@ bool Storage::is_claimed() const {
 }
 
 NodeRef Storage::value() const {
-  if (capturing) [[unlikely]] capturing->before_use(const_cast<Storage&>(*this));
+  if (this_thread.capture) [[unlikely]] this_thread.capture->before_use(const_cast<Storage&>(*this));
   Locked guard(this);
   return value_;
 }
 
 void Storage::set_value(NodeRef value) {  // the old one dies after the lock is open
-  if (capturing) [[unlikely]] capturing->before_use(*this);
+  if (this_thread.capture) [[unlikely]] this_thread.capture->before_use(*this);
   Locked guard(this);
   if (claims_ > 0) {
     hold(value);
@@ -108,7 +117,7 @@ void Storage::set_value(NodeRef value) {  // the old one dies after the lock is 
 
 std::shared_ptr<runtime::Buffer> Storage::realise() {
   NodeRef node = value();
-  if (capturing && node->device() != runtime::kHostTag && node->numel() > 0) [[unlikely]] capturing->refuse("the host reads a value");
+  if (node->device() != runtime::kHostTag && node->numel() > 0) refuse_in_capture("the host reads a value");
   if (auto buffer = runtime::buffer_of(*node)) return buffer;
   if (node->numel() == 0 || node->op() == Op::Const) {
     auto buffer = allocate_buffer(byte_count(*node));
@@ -191,6 +200,63 @@ void Storage::grow(int64_t bytes) {
   const NodeRef zero = ir::make_const(ir::constant(node->dtype(), int64_t{0}), Dims{}, node->device());
   if (node->numel() == 0) return set_value(ir::make_const({node->dtype(), 0}, Dims{wanted}, node->device()));
   set_value(ir::pad(ir::reshape(node, Dims{node->numel()}), zero, Dims{0}, Dims{wanted - node->numel()}));
+}
+
+void replace_exposed(Storage& storage, NodeRef value) {
+  const auto target = runtime::buffer_of(*storage.value());
+  Storage computed(unexposed(std::move(value)));
+  const auto elements = computed.realise();
+  storage.spare_readers();
+  copy_elements(*target, *elements);
+}
+
+StorageHold::StorageHold(Storage& storage) : storage_(&storage) { storage.refs_.fetch_add(1, std::memory_order_relaxed); }
+StorageHold::~StorageHold() {
+  if (storage_) storage_->leave();
+}
+bool StorageHold::is_last() const { return storage_->refs_.load(std::memory_order_acquire) == 1; }
+bool StorageHold::is_claimed() const { return storage_->is_claimed(); }
+
+// --- writes that may be undone
+
+namespace {
+std::atomic<uint64_t> write_time{0};
+}  // namespace
+
+void Writes::add(Storage& storage, NodeRef before, NodeRef after) {
+  list_.push_back({StorageHold(storage), std::move(before), std::move(after), write_time.fetch_add(1, std::memory_order_relaxed)});
+}
+
+// Two writes of a storage, one upon the other, become one.
+void Writes::append(Writes&& others) {
+  const size_t count = list_.size();
+  for (Write& w : others.list_) {
+    const auto upon = std::find_if(list_.begin(), list_.begin() + static_cast<std::ptrdiff_t>(count),
+                                   [&](const Write& own) { return &*own.storage == &*w.storage && own.after == w.before; });
+    if (upon == list_.begin() + static_cast<std::ptrdiff_t>(count)) {
+      list_.push_back(std::move(w));
+    } else {
+      upon->after = std::move(w.after);
+      upon->time = w.time;
+    }
+  }
+  others.clear();
+}
+
+void Writes::undo() {
+  std::vector<const Write*> newest_first;
+  for (const Write& w : list_) newest_first.push_back(&w);
+  std::ranges::sort(newest_first, std::greater(), [](const Write* w) { return w->time; });
+  for (const Write* w : newest_first) {
+    if (w->storage->value() == w->after) w->storage->set_value(w->before);
+  }
+  clear();
+}
+
+void Writes::add_pending(std::vector<NodeRef>& values) const {
+  for (const Write& w : list_) {
+    if (!w.after->is_leaf() && w.storage->value() == w.after) values.push_back(w.after);
+  }
 }
 
 }  // namespace tenon

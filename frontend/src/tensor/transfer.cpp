@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "frontend/src/tensor/capture.h"
 #include "ir/base/of_thread.h"
 #include "runtime/device/device.h"
 

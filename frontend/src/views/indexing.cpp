@@ -12,8 +12,8 @@
 
 #include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/expr.h"
-#include "frontend/src/tensor/geometry.h"
 #include "frontend/src/tensor/text.h"
+#include "frontend/src/views/geometry.h"
 #include "frontend/src/views/index_check.h"
 #include "frontend/src/views/positions.h"
 #include "tenon/creation.h"

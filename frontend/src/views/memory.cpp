@@ -1,8 +1,8 @@
 // Views that speak of memory: strides from the caller, the bits as another type, memory formats.
+#include "frontend/src/autograd/aliases.h"
 #include "frontend/src/autograd/grad.h"
-#include "frontend/src/tensor/geometry.h"
-#include "frontend/src/tensor/inplace.h"
 #include "frontend/src/tensor/text.h"
+#include "frontend/src/views/geometry.h"
 #include "tenon/views.h"
 
 namespace tenon {

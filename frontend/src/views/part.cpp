@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "frontend/src/autograd/grad.h"
-#include "frontend/src/tensor/geometry.h"
 #include "frontend/src/tensor/text.h"
+#include "frontend/src/views/geometry.h"
 #include "tenon/views.h"
 
 namespace tenon {

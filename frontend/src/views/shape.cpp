@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "frontend/src/autograd/grad.h"
-#include "frontend/src/tensor/geometry.h"
 #include "frontend/src/tensor/text.h"
+#include "frontend/src/views/geometry.h"
 #include "tenon/views.h"
 
 namespace tenon {

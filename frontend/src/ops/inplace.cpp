@@ -1,7 +1,6 @@
 // The methods that write into their tensor and are more than the operation without the underscore, assigned: those are
 // printed_inplace.cpp.
-#include "frontend/src/tensor/inplace.h"
-
+#include "frontend/src/autograd/aliases.h"
 #include "frontend/src/autograd/grad.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
@@ -31,27 +30,6 @@ NodeRef mask_over(const Tensor& self, const Tensor& mask) {
 }
 
 }  // namespace
-
-Tensor& assign(const Tensor& self, const Tensor& result) {
-  check(result.sizes() == self.sizes(), "output with shape ", self.sizes(),
-        " doesn't match the broadcast shape ", result.sizes());
-  check(canCast(result.scalar_type(), self.scalar_type()), "result type ", result.scalar_type(),
-        " can't be cast to the desired output type ", self.scalar_type());
-  check_writable(self, requires_grad(result));
-  write(self, operand(result, self.scalar_type()).node);
-  written_as(self, result);
-  return itself(self);
-}
-
-Tensor& reshape_in_place(const Tensor& self, const Tensor& view) {
-  check_writable(self);
-  const TensorImpl& shape = impl(view);
-  TensorImpl& t = impl(self);
-  t.reshape(ref(shape.sizes()), ref(shape.strides()), shape.offset());
-  t.bump_version();
-  reshaped_as(self, view);
-  return itself(self);
-}
 
 // --- with a check or a default of their own; printed_inplace.cpp has those without
 
@@ -157,8 +135,6 @@ Tensor& Tensor::masked_scatter_(const Operand& mask, const Operand& source) cons
   mask_over(*this, mask);
   return assign(*this, tenon::masked_scatter(*this, mask, source));
 }
-
-// --- at places that an index names
 
 // --- the shape alone
 

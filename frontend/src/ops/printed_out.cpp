@@ -1,7 +1,7 @@
 // Printed from frontend/functions.def by scripts/print/make_functions.py.
 // The out forms: the operation, assigned to a tensor of the right shape.
+#include "frontend/src/ops/out.h"
 #include "frontend/src/tensor/call.h"
-#include "frontend/src/tensor/out.h"
 #include "tenon/out_forms.h"
 #include "tenon/tenon.h"
 

@@ -1,7 +1,7 @@
 // The shape of a view in the making.
 #pragma once
 
-#include "frontend/src/tensor/impl.h"
+#include "frontend/src/autograd/aliases.h"
 #include "frontend/src/tensor/text.h"
 
 namespace tenon {

@@ -1,7 +1,7 @@
 // Printed from frontend/functions.def by scripts/print/make_functions.py.
 // The methods that write into their tensor and have no body by hand: the operation without the underscore, assigned.
+#include "frontend/src/autograd/aliases.h"
 #include "frontend/src/tensor/call.h"
-#include "frontend/src/tensor/inplace.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

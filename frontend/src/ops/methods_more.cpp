@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "frontend/src/tensor/inplace.h"
+#include "frontend/src/autograd/aliases.h"
 #include "tenon/arrays.h"
 #include "tenon/creation.h"
 #include "tenon/elementary.h"

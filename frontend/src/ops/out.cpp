@@ -1,8 +1,8 @@
 // What every out form does with its result, and the out forms with a check of their own.
-#include "frontend/src/tensor/out.h"
+#include "frontend/src/ops/out.h"
 
+#include "frontend/src/autograd/aliases.h"
 #include "frontend/src/tensor/call.h"
-#include "frontend/src/tensor/inplace.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/out.h"
 #include "tenon/tensor.h"

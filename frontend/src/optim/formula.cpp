@@ -1,12 +1,12 @@
 // Formulas by what they are applied to, and their graphs.
-#include "frontend/src/tensor/formula.h"
+#include "frontend/src/optim/formula.h"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
 
-#include "frontend/src/autograd/recording.h"
+#include "frontend/src/autograd/aliases.h"
 #include "frontend/src/tensor/known.h"
 #include "frontend/src/tensor/pending.h"
 #include "ir/graph/template.h"
@@ -79,7 +79,7 @@ std::shared_ptr<const Recorded> record_formula(Formula formula, uint32_t form, s
 
 // Whether the tensors are plain and the numbers such as every float type has. All else is recorded as it comes.
 bool may_repeat(std::span<const Tensor> tensors, std::span<const double> numbers) {
-  if (!runtime::replays() || ir::Tape::current || GradScope::open()) return false;
+  if (!runtime::replays() || ir::Tape::current || this_thread.recorder) return false;
   constexpr double kLargest = 6e4;
   for (double number : numbers) {
     if (!(std::fabs(number) <= kLargest)) return false;
