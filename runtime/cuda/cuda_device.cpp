@@ -19,6 +19,7 @@
 #include "runtime/cuda/allocator.h"
 #include "runtime/cuda/compiler.h"
 #include "runtime/cuda/context.h"
+#include "runtime/cuda/cuda.h"
 #include "runtime/cuda/events.h"
 #include "runtime/cuda/index_notes.h"
 #include "runtime/cuda/libraries.h"
