@@ -55,6 +55,7 @@ TEST_NEEDS=(
   "tcc                  command -v tcc"
   "llvm-19-tools        has_filecheck"
   "mkdocs               command -v mkdocs"
+  "graphviz             command -v dot"
 )
 
 missing_packages() {  # the packages among "package probe..." lines whose probe fails
@@ -76,7 +77,7 @@ This system has no apt-get, and these are missing (Debian names): $missing
 Install with your package manager, then run this script again:
   a C++20 compiler (GCC 12 or newer), CMake 3.24 or newer, Ninja,
   LLVM 19.1 or newer with headers and CMake files (set LLVM_DIR if it is in an unusual place), zstd, zlib, minizip,
-  libpng, libturbojpeg, xxHash and nlohmann-json headers; for the tests also CLI11 and doctest headers, Python 3, pkg-config, binutils, tcc and LLVM's FileCheck.
+  libpng, libturbojpeg, xxHash and nlohmann-json headers; for the tests also CLI11 and doctest headers, Python 3, pkg-config, binutils, tcc, Graphviz and LLVM's FileCheck.
 TEXT
     exit 1
   fi

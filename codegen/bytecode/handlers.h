@@ -1,5 +1,5 @@
 // What executes one instruction of a bytecode, as a table of functions. The table is compiled once for each instruction set
-// (handlers.cpp); who translates takes the best that the machine has. Private to codegen/bytecode/.
+// (handlers_*.cpp); who translates takes the best that the machine has. Private to codegen/bytecode/.
 #pragma once
 
 #include <cstddef>

@@ -72,7 +72,28 @@ Attributes attributes_of(Op op) {
   }
 }
 
+}  // namespace
+
 // --- printing
+
+std::string attributes_text(const Node& node) {
+  const auto [lists, integers] = attributes_of(node.op());
+  const int64_t* next = node.ints().begin();
+  std::string text;
+  for (const std::string_view word : lists) {
+    text += ' ' + std::string(word) + '[';
+    const size_t count = (node.ints().size() - integers.size()) / lists.size();
+    for (size_t i = 0; i < count; ++i) text += (i ? "," : "") + std::to_string(*next++);
+    text += ']';
+  }
+  for (const std::string_view word : integers) {
+    const int64_t value = *next++;
+    text += ' ' + std::string(word) + (word == kScale ? ir::print(Constant{DType::F64, static_cast<uint64_t>(value)}) : std::to_string(value));
+  }
+  return text;
+}
+
+namespace {
 
 class Printer {
  public:
@@ -134,23 +155,7 @@ class Printer {
       append_name(node.inputs()[i]);
     }
     if (node.op() == Op::Const) text_ += ' ' + ir::print(Constant{node.dtype(), node.bits()});
-    append_attributes(node);
-    text_ += " : " + type_text(node) + "\n";
-  }
-
-  void append_attributes(const Node& node) {
-    const auto [lists, integers] = attributes_of(node.op());
-    const int64_t* next = node.ints().begin();
-    for (const std::string_view word : lists) {
-      text_ += ' ' + std::string(word) + '[';
-      const size_t count = (node.ints().size() - integers.size()) / lists.size();
-      for (size_t i = 0; i < count; ++i) text_ += (i ? "," : "") + std::to_string(*next++);
-      text_ += ']';
-    }
-    for (const std::string_view word : integers) {
-      const int64_t value = *next++;
-      text_ += ' ' + std::string(word) + (word == kScale ? ir::print(Constant{DType::F64, static_cast<uint64_t>(value)}) : std::to_string(value));
-    }
+    text_ += attributes_text(node) + " : " + type_text(node) + "\n";
   }
 
   const Graph& graph_;

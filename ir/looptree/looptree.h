@@ -1,5 +1,5 @@
 // The loop tree: a kernel after scheduling. Loops, vectors, registers, scratch memory and, on a GPU, threads,
-// shared memory and barriers are explicit. Both emitters print it statement by statement and decide nothing.
+// shared memory and barriers are explicit. Both emitters print it statement by statement.
 //
 //   looptree @softmax cpu lanes=16 {
 //     params x: f32 in, y: f32 out, row: f32 local[s1], a0: f32 scalar, sizes 2

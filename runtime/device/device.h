@@ -1,5 +1,5 @@
 // A device: where memory lies and work is done. All that the runtime asks of one goes through this class; plans, caches
-// and buffers know no device's name. A backend is a folder that derives from it and a line in device.cpp.
+// and buffers know no device's name. A backend is a folder with a class that derives from it and is registered.
 //
 //   ordinal   DeviceId {type, index}  ->  ir::DeviceTag of graph nodes      cpu 0 | cuda:i 1 + i | privateuseone:i 64 + i
 //

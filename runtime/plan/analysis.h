@@ -1,5 +1,5 @@
 // What is asked of the compiler for a pending graph, and its answer: which nodes become buffers, which constants and windows
-// are arguments of the plan, the graph after its passes and the kernels. A plan is made of it; dump, explain and draw_svg
+// are arguments of the plan, the graph after its passes and the kernels. A plan is made of it; dump, explain and the drawings
 // show it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The graphs of the last plans, so that explain, dump and draw_svg can answer for values that are computed already.
+// The graphs of the last plans, so that explain, dump and the drawings can answer for values that are computed already.
 // A form of its own, without nodes: what is kept here must keep no memory of tensors alive.
 #pragma once
 

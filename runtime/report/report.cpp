@@ -1,7 +1,8 @@
-// dump and explain, and TENON_DUMP: text of every stage, from the same analysis that makes plans.
+// dump, explain, the drawings and TENON_DUMP: text of every stage, from the same analysis that makes plans.
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "codegen/cuda/accesses.h"
 #include "codegen/cuda/emit.h"
@@ -10,6 +11,7 @@
 #include "runtime/base/evaluation_mutex.h"
 #include "runtime/cache/kernel_cache.h"
 #include "runtime/device/device.h"
+#include "runtime/history/history.h"
 #include "runtime/plan/dump.h"
 #include "runtime/plan/kernel_facts.h"
 #include "runtime/plan/past_plans.h"
@@ -221,7 +223,7 @@ std::string explain_kernel(size_t number, const FusedKernel& fused, const Option
 }
 
 std::string node_text(const ir::Node& node) {
-  return std::string(ir::info(node.op()).text) + " " + runtime::type_text(node);
+  return std::string(ir::info(node.op()).text) + " " + ir::type_text(node.dtype(), node.shape());
 }
 
 // What a report is about: a pending graph, or that of a plan which has run.
@@ -233,6 +235,7 @@ struct Subject {
   std::string head;  // what there is to say before
   std::vector<ir::NodeRef> kept, computed_again;  // for gradients still to come (GraphKey)
   std::string note = {};  // of the plan
+  int plan = -1;          // that has run; -1: the graph is pending
 };
 
 // The plans that computed these roots; empty if one of them is pending, or no plan computed any.
@@ -277,7 +280,7 @@ std::string with_analysis(std::span<const ir::NodeRef> roots, Stage stage, F&& f
     key.read(past.outputs, key_salt(o), o.windows);
     const Analysis a = analyse(key, settings_of(stage, o));
     return f(Subject{key, a, o, past.asked, "already computed by plan " + std::to_string(plan) + ", kernels " + kernel_names(a) + "\n",
-                     past.kept, past.computed_again, past.note});
+                     past.kept, past.computed_again, past.note, plan});
   };
   std::string text;
   for (const int plan : plans_of(roots)) {
@@ -289,8 +292,6 @@ std::string with_analysis(std::span<const ir::NodeRef> roots, Stage stage, F&& f
 }
 
 }  // namespace
-
-std::string type_text(const ir::Node& node) { return ir::type_text(node.dtype(), node.shape()); }
 
 std::string dump(std::span<const ir::NodeRef> roots, Stage stage, std::string_view kernel) {
   if (static_cast<size_t>(stage) >= std::size(kStageNames))
@@ -352,9 +353,37 @@ std::string explain(std::span<const ir::NodeRef> roots) {
   });
 }
 
-std::string draw_svg(std::span<const ir::NodeRef> roots) {
-  return with_analysis(roots, Stage::Fused, [](const Subject& s) { return svg_of(s.analysis); });
+namespace {
+// The last launch of each of a plan's kernels, as far as the history goes back: kernels of one name are launched in their order.
+std::vector<const KernelRecord*> last_launches(const std::vector<FusedKernel>& kernels, int plan, const std::vector<KernelRecord>& history) {
+  std::vector<const KernelRecord*> launches(kernels.size(), nullptr);
+  std::unordered_map<std::string_view, std::vector<size_t>> wanted;  // by name, the last one behind
+  for (size_t k = 0; k < kernels.size(); ++k) wanted[kernels[k].kernel.name].push_back(k);
+  for (size_t i = history.size(); i-- > 0 && !wanted.empty();) {
+    const auto it = history[i].plan == plan ? wanted.find(history[i].name) : wanted.end();
+    if (it == wanted.end()) continue;
+    launches[it->second.back()] = &history[i];
+    it->second.pop_back();
+    if (it->second.empty()) wanted.erase(it);
+  }
+  return launches;
 }
+}  // namespace
+
+std::string draw_dot(std::span<const ir::NodeRef> roots) {
+  const std::vector<KernelRecord> history = kernel_history();
+  const std::string graphs = with_analysis(roots, Stage::Fused, [&](const Subject& s) {
+    const std::string prefix = s.plan < 0 ? "" : "p" + std::to_string(s.plan) + "_";
+    return dot_of(s.analysis, s.asked, last_launches(s.analysis.fusion.kernels, s.plan, history), prefix);
+  });
+  return "digraph tenon {\n"
+         "  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=monospace, fontsize=10];\n"
+         "  edge [fontname=monospace, fontsize=9, color=\"#666666\", fontcolor=\"#666666\"];\n"
+         "  graph [fontname=monospace, fontsize=10, nslimit=2, nslimit1=2, mclimit=0.3];\n" +  // a third of the time, for large ones
+         graphs + "}\n";
+}
+
+std::string draw_svg(std::span<const ir::NodeRef> roots) { return svg_of(draw_dot(roots), std::chrono::minutes(1)); }
 
 void dump_new_plan(int plan, const GraphKey& key, const Options& options) {
   for (uint32_t bit = 0; bit < static_cast<uint32_t>(Stage::PTX); ++bit) {

@@ -60,7 +60,7 @@ void print_values(std::ostream& out) {
 
 void print_reports(std::ostream& out) {
   const Tensor a = ones({1200, 40}), y = ((a * 0.3 + 1.5).softmax(1).mm(full({40, 1300}, 0.25)) * 1e-3).sum(0);
-  out << draw_svg(y) << explain(y);
+  out << draw_dot(y) << explain(y);
   for (const Stage stage : {Stage::Graph, Stage::Fused, Stage::Kernel, Stage::LoopTree, Stage::CUDA}) out << message_of([&] { out << dump(y, stage); });
   out << io::draw_curve({{"a", {0.5, 1.25, 1234.5}}, {"b", {1e-7, 2e-7, 123456}}}, io::CurveOptions("x").log_y(true));
 }

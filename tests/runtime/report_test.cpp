@@ -73,7 +73,7 @@ TEST_CASE("dump: nothing pending, and graphs of placeholders") {
   std::vector<NodeRef> done{input_of(Shape{3}, [](int64_t) { return 1.0; })};
   CHECK(has(dump(done, Stage::Kernel), "Nothing is pending"));
   CHECK(has(explain(done), "0 kernels"));
-  CHECK(has(draw_svg(done), "<svg"));
+  CHECK(has(draw_dot(done), "shape=ellipse"));
   std::vector<NodeRef> text_only{ir::unary(Op::Neg, ir::make_input(DType::F32, Shape{3}))};
   CHECK(has(dump(text_only, Stage::Kernel), "neg"));
 }
@@ -100,17 +100,113 @@ TEST_CASE("explain: kernels with their figures, and why neighbours stayed apart"
   CHECK(has(two, "not fused:"));
 }
 
-TEST_CASE("drawing: one coloured box a kernel, one for each input, arrows between them") {
+TEST_CASE("drawing: kernels as boxes with their nodes, views on arrows, inputs, constants and outputs by their shapes") {
   WithOptions options;
-  std::vector<NodeRef> roots{sample()};
-  std::string svg = draw_svg(roots);
-  CHECK(svg.find("<svg xmlns=") == 0);
-  CHECK(has(svg, "</svg>"));
-  CHECK(count_of(svg, "<rect") == 2);
-  CHECK(count_of(svg, "marker-end") == 1);
-  CHECK(has(svg, "reduce.max"));
-  CHECK(count_of(svg, "<text") == count_of(svg, "</text>"));
-  CHECK_FALSE(has(svg, "%s"));
+  NodeRef x = input_of(Shape{32, 48}, [](int64_t i) { return static_cast<double>(i % 7); });
+  NodeRef w = input_of(Shape{48, 32}, [](int64_t i) { return static_cast<double>(i % 5); });
+  const NodeRef two = ir::make_const(ir::constant(DType::F32, 2.5), Shape{32, 48});
+  NodeRef y = ir::binary(Op::Mul, ir::binary(Op::Add, x, ir::permute(w, Shape{1, 0})), two);
+  const std::string dot = draw_dot(std::vector<NodeRef>{y});
+  CAPTURE(dot);
+  CHECK(dot.starts_with("digraph tenon {\n"));
+  CHECK(dot.ends_with("}\n"));
+  CHECK(count_of(dot, "subgraph cluster_") == 1);
+  CHECK(has(dot, "label=\"@add_mul\"; style"));
+  CHECK(has(dot, "[label=\"add\\nf32[32,48]\"];"));
+  CHECK(has(dot, "[label=\"mul\\nf32[32,48]\"];"));
+  CHECK(count_of(dot, "[label=\"input\\nf32[32,48]\", shape=ellipse,") == 1);
+  CHECK(count_of(dot, "[label=\"input\\nf32[48,32]\", shape=ellipse,") == 1);
+  CHECK(has(dot, "[label=\"2.5\\nf32[32,48]\", shape=plaintext,"));
+  CHECK(has(dot, "[label=\"output\\nf32[32,48]\", shape=octagon,"));
+  CHECK(count_of(dot, " -> ") == 5);
+  CHECK(count_of(dot, " [label=\"permute [1,0]\"];") == 1);
+  CHECK_FALSE(has(dot, "permute [1,0]\\n"));  // no node
+  CHECK(draw_dot(std::vector<NodeRef>{y}) == dot);
+  evaluate({y});
+  const std::string ran = draw_dot(std::vector<NodeRef>{y});
+  CAPTURE(ran);
+  CHECK(has(ran, "label=\"@add_mul\\n" + kernel_history().back().schedule + ", 18.00 KiB, "));
+  CHECK(has(ran, " us\"; style"));
+  CHECK(count_of(ran, " -> ") == 5);
+}
+
+TEST_CASE("drawing: values of several plans, without kernels, stored as they are, and on other devices") {
+  WithOptions options;
+  CHECK(draw_dot({}).starts_with("digraph tenon {\n"));
+  const NodeRef x = input_of(Shape{8, 4}, [](int64_t i) { return static_cast<double>(i); });
+  const NodeRef y = ir::unary(Op::Exp, x), z = ir::unary(Op::Neg, x);
+  evaluate({y});
+  evaluate({z});
+  const std::string both = draw_dot(std::vector<NodeRef>{y, z});
+  CAPTURE(both);
+  CHECK(count_of(both, "digraph") == 1);
+  CHECK(count_of(both, "subgraph") == 2);
+  CHECK(count_of(both, "shape=octagon") == 2);
+  const std::string view = draw_dot(std::vector<NodeRef>{ir::permute(x, Shape{1, 0})});  // which is copied, by a kernel
+  CAPTURE(view);
+  CHECK(has(view, "[label=\"permute [1,0]\\nf32[4,8]\"];"));
+  CHECK(count_of(view, " -> ") == 2);
+  const std::string moved = draw_dot(std::vector<NodeRef>{ir::unary(Op::Neg, ir::make_input(DType::F32, Shape{3}))});
+  CHECK(has(moved, "label=\"@neg\"; style"));
+}
+
+TEST_CASE("drawing: ten thousand nodes") {
+  WithOptions options;
+  NodeRef x = input_of(Shape{64}, [](int64_t i) { return static_cast<double>(i); }), y = x;
+  for (int i = 0; i < 5000; ++i) y = ir::unary(Op::Exp, ir::binary(Op::Sub, y, x));
+  const std::string dot = draw_dot(std::vector<NodeRef>{y});
+  CHECK(count_of(dot, "[label=\"exp\\nf32[64]\"]") == 5000);
+  CHECK(count_of(dot, " -> ") == 15001);
+}
+
+namespace {
+// A folder with a program `dot`, which alone is in PATH as long as this lives.
+class OwnDot {
+ public:
+  explicit OwnDot(const std::string& script) : path_(std::getenv("PATH")) {
+    if (!script.empty()) {
+      write_file(folder_.path + "/dot", "#!/bin/sh\n" + script);
+      std::filesystem::permissions(folder_.path + "/dot", std::filesystem::perms::owner_all);
+    }
+    setenv("PATH", folder_.path.c_str(), 1);
+  }
+  ~OwnDot() { setenv("PATH", path_.c_str(), 1); }
+
+ private:
+  TempDirectory folder_;
+  std::string path_;
+};
+
+std::string refusal_of(const std::string& script, std::chrono::milliseconds limit = std::chrono::minutes(1)) {
+  const OwnDot dot(script);
+  try {
+    return "none: " + svg_of(std::string(1 << 20, 'x'), limit);  // more than a socket holds
+  } catch (const Error& e) {
+    return e.msg();
+  }
+}
+}  // namespace
+
+TEST_CASE("drawing: SVG by Graphviz's dot, and what is said where that does not work") {
+  WithOptions options;
+  const std::vector<NodeRef> roots{sample()};
+  if (std::system("command -v dot >/dev/null") == 0) {
+    const std::string svg = draw_svg(roots);
+    CHECK(svg.starts_with("<svg "));
+    CHECK(svg.ends_with("</svg>\n"));
+    CHECK(has(svg, "reduce.max"));
+    CHECK(has(draw_svg({}), "<svg "));
+  }
+  CHECK(refusal_of("") == "draw_svg: Graphviz's program dot is not installed: install graphviz; draw_dot has the text that it would read");
+  CHECK(refusal_of("echo 'Error: bad' >&2; exit 1\n") == "draw_svg: dot failed: Error: bad; draw_dot has the text that it would read");
+  CHECK(refusal_of("kill -9 $$\n") == "draw_svg: dot failed: it says nothing; draw_dot has the text that it would read");
+  CHECK(refusal_of("exec 0<&- 1>&- 2>&-\nwhile :; do :; done\n", std::chrono::milliseconds(200)) ==
+        "draw_svg: dot needs more than 200 ms for this graph; draw_dot has the text that it would read");
+  // Two megabytes with zeros among them come back whole, though the text is read last.
+  const std::string big = refusal_of("PATH=/usr/bin:/bin\nprintf '<?xml?><svg '; head -c 2000000 /dev/zero; wc -c; echo '</svg>'\n");
+  CHECK(big.size() > 2000000);
+  CHECK(big.starts_with("none: <svg "));
+  CHECK(big.ends_with("1048576\n</svg>\n"));
 }
 
 TEST_CASE("TENON_DUMP: one file a stage for each new plan") {

@@ -353,6 +353,7 @@ using ::tenon::divide;
 using ::tenon::divide_out;
 using ::tenon::dot;
 using ::tenon::dot_out;
+using ::tenon::draw_dot;
 using ::tenon::draw_svg;
 using ::tenon::dropout;
 using ::tenon::dsplit;

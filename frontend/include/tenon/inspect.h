@@ -18,11 +18,15 @@ std::string dump(TensorList tensors, Stage stage, std::string_view kernel = {});
 // Kernels, what each fused, bytes, flops, what is stored only because the program holds it, what is kept for gradients
 // still to come and what they will compute again, why neighbours were not fused.
 std::string explain(TensorList tensors);
-std::string draw_svg(TensorList tensors);  // the graph with kernels as boxes
+// The graph in DOT, the language of Graphviz: kernels as boxes, with the time of their last launch if they ran, views on the arrows.
+std::string draw_dot(TensorList tensors);
+// The same as a picture, which Graphviz's program `dot` lays out. Error if that is not installed, or needs more than a minute.
+std::string draw_svg(TensorList tensors);
 inline std::string dump(const Tensor& tensor, Stage stage, std::string_view kernel = {}) {
   return dump(TensorList(tensor), stage, kernel);
 }
 inline std::string explain(const Tensor& tensor) { return explain(TensorList(tensor)); }
+inline std::string draw_dot(const Tensor& tensor) { return draw_dot(TensorList(tensor)); }
 inline std::string draw_svg(const Tensor& tensor) { return draw_svg(TensorList(tensor)); }
 
 std::string info();     // version, backend, devices, settings

@@ -50,6 +50,9 @@ std::string dump(TensorList tensors, Stage stage, std::string_view kernel) {
 std::string explain(TensorList tensors) {
   return report_of([&] { return runtime::explain(nodes_of(tensors)); });
 }
+std::string draw_dot(TensorList tensors) {
+  return report_of([&] { return runtime::draw_dot(nodes_of(tensors)); });
+}
 std::string draw_svg(TensorList tensors) {
   return report_of([&] { return runtime::draw_svg(nodes_of(tensors)); });
 }
