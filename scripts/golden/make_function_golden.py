@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Values of PyTorch for the cases of tests/frontend/functions_*.inc, packed for tests/frontend/functions_test.cpp.
+"""Values of PyTorch for the cases of tests/frontend/ops/functions_*.inc, packed for tests/frontend/ops/functions_test.cpp.
 
 usage: make_function_golden.py [OUT_DIR]     (OUT_DIR: tests/data; needs torch)
 
@@ -157,7 +157,7 @@ def python_of(cpp):
 
 def cases():
     """(inputs, expression as the compiler's # makes it, python) of every case in the order of the files"""
-    for path in sorted(glob.glob(os.path.join(ROOT, "tests/frontend/functions_*.inc"))):
+    for path in sorted(glob.glob(os.path.join(ROOT, "tests/frontend/ops/functions_*.inc"))):
         text = re.sub(r"//[^\n]*", "", open(path).read())
         for m in re.finditer(r"\bCASE(_AS)?\(", text):
             depth, end = 1, m.end()

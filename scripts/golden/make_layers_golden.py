@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/data/layers.json: what LibTorch says to each case of tests/frontend/layer_cases.inc (the printed form, a hash of the initial
+"""Writes tests/data/layers.json: what LibTorch says to each case of tests/frontend/nn/layer_cases.inc (the printed form, a hash of the initial
 values, numbers of the results and gradients), and how Python prints the same layer. Needs PyTorch with LibTorch's headers, and g++.
 
 Usage: make_layers_golden.py [FILE]
@@ -45,7 +45,7 @@ def answers():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "layers.cpp").write_text(PROGRAM)
-        include = [f"-I{TORCH}/include", f"-I{TORCH}/include/torch/csrc/api/include", f"-I{ROOT}/tests/frontend"]
+        include = [f"-I{TORCH}/include", f"-I{TORCH}/include/torch/csrc/api/include", f"-I{ROOT}/tests/frontend/nn"]
         library = [f"-L{TORCH}/lib", "-ltorch", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{TORCH}/lib"]
         subprocess.run(["g++", "-std=c++20", "-w", *include, folder / "layers.cpp", "-o", folder / "layers", *library], check=True)
         return subprocess.run([folder / "layers"], stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/data/programs.txt: what the programs of tests/frontend/programs_test.cpp print in PyTorch.
+"""Makes tests/data/programs.txt: what the programs of tests/frontend/programs/programs_test.cpp print in PyTorch.
 
 usage: make_programs.py [OUT.txt]        (needs torch; OUT: tests/data/programs.txt)
 

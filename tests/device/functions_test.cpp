@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/tested_device.h"
-#include "frontend/function_cases.h"
+#include "frontend/ops/function_cases.h"
 #include "frontend/golden.h"
 
 namespace {

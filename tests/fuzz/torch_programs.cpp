@@ -24,7 +24,7 @@
 #include <map>
 #include <sstream>
 
-#include "frontend/function_cases.h"
+#include "frontend/ops/function_cases.h"
 #include "frontend/golden.h"
 #include "frontend/python/call.h"
 #include "frontend/python/python.h"

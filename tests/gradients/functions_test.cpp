@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "frontend/function_cases.h"
+#include "frontend/ops/function_cases.h"
 #include "frontend/golden.h"
 #include "gradients/jacobian.h"
 

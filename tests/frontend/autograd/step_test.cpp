@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "values.h"
+#include "frontend/values.h"
 
 namespace tenon {
 namespace {

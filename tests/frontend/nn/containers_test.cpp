@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "values.h"
+#include "frontend/values.h"
 
 namespace tenon {
 namespace {

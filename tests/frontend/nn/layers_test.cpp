@@ -9,7 +9,7 @@
 #include "frontend/golden.h"
 
 namespace torch = tenon;
-#include "frontend/layer_run.h"
+#include "frontend/nn/layer_run.h"
 
 namespace nn = tenon::nn;
 using tenon::Tensor;

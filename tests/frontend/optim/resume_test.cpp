@@ -9,7 +9,7 @@
 #include <functional>
 #include <sstream>
 
-#include "values.h"
+#include "frontend/values.h"
 
 namespace tenon {
 namespace {

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/data_folder.h"
-#include "values.h"
+#include "frontend/values.h"
 
 namespace tenon {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "support/data_folder.h"
-#include "values.h"
+#include "frontend/values.h"
 
 namespace tenon {
 namespace {

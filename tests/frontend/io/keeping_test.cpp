@@ -16,7 +16,7 @@
 #include <sstream>
 #include <thread>
 
-#include "values.h"
+#include "frontend/values.h"
 
 namespace tenon {
 namespace {

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <tenon/tenon.h>
 
-#include "values.h"
+#include "frontend/values.h"
 
 using namespace tenon;
 using autograd::variable_list;

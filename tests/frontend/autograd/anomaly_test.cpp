@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "values.h"
+#include "frontend/values.h"
 
 namespace tenon {
 namespace {

@@ -14,7 +14,7 @@
 #include <map>
 #include <sstream>
 
-#include "values.h"
+#include "frontend/values.h"
 
 namespace tenon {
 namespace {

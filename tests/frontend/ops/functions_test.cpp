@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/function_cases.h"
+#include "frontend/ops/function_cases.h"
 #include "frontend/golden.h"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <set>
 #include <sstream>
 
-#include "values.h"
+#include "frontend/values.h"
 
 namespace tenon {
 namespace {

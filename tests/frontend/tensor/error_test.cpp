@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "runtime/base/options.h"
-#include "values.h"
+#include "frontend/values.h"
 
 // doctest compares an exception's text through this: PyTorch's line, which is what most tests are about.
 REGISTER_EXCEPTION_TRANSLATOR(const tenon::Error& e) { return e.msg().c_str(); }
