@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<uint64_t> recorded{0};
 
-thread_local const GradFn* running = nullptr;  // whose backward pass this thread runs
+constinit thread_local const GradFn* running = nullptr;  // whose backward pass this thread runs
 
 }  // namespace
 

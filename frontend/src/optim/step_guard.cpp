@@ -3,6 +3,7 @@
 
 #include "frontend/src/autograd/open_step.h"
 #include "frontend/src/tensor/outside.h"
+#include "frontend/src/tensor/pending.h"
 #include "runtime/run/evaluate.h"
 
 namespace tenon::optim {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/device_check.h"
 #include "frontend/src/tensor/text.h"
 #include "runtime/device/device.h"

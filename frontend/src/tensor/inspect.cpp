@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frontend/src/tensor/impl.h"
+#include "frontend/src/tensor/pending.h"
 #include "frontend/src/tensor/text.h"
 #include "runtime/base/options.h"
 #include "runtime/cuda/cuda.h"

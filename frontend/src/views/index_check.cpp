@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/tensor/transfer.h"
 #include "runtime/device/device.h"
