@@ -73,7 +73,7 @@ TEST_CASE("dump: nothing pending, and graphs of placeholders") {
   std::vector<NodeRef> done{input_of(Shape{3}, [](int64_t) { return 1.0; })};
   CHECK(has(dump(done, Stage::Kernel), "Nothing is pending"));
   CHECK(has(explain(done), "0 kernels"));
-  CHECK(has(draw_dot(done), "shape=ellipse"));
+  CHECK(draw_dot(done).starts_with("digraph tenon {\n"));
   std::vector<NodeRef> text_only{ir::unary(Op::Neg, ir::make_input(DType::F32, Shape{3}))};
   CHECK(has(dump(text_only, Stage::Kernel), "neg"));
 }
