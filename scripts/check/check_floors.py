@@ -3,6 +3,7 @@
 exits 1, or says how many files it read.
 
   floors    a file includes its own floor and floors below: frontend -> runtime -> compiler -> codegen -> passes -> ir
+  frontend  of these it includes runtime/ and ir/ alone: what it records does not depend on what a target can compute
   rooms     inside a floor a file includes its own room and rooms before it (ROOMS below; what stands in one line is one room)
   circles   inside a floor no file pair (x.h and x.cpp) includes itself by way of others; CIRCLES names the floors that still have some
   devices   runtime/ names no device: nothing outside of runtime/cpu and runtime/cuda looks into them, no floor above does either, and
@@ -29,6 +30,7 @@ ROOMS = {  # by floor, from the lowest
                 ["runtime/cache/"], ["runtime/plan/"], ["runtime/run/"], ["runtime/report/"]],
 }
 CIRCLES = {"passes"}
+BEHIND_RUNTIME = ("compiler/", "codegen/", "passes/")
 PUBLIC = "frontend/include/tenon/"
 DEVICE_ROOMS = ("runtime/cpu/", "runtime/cuda/")
 OPEN_HEADERS = {"runtime/cpu/vectorised.h",  # for loops of the host's own
@@ -79,6 +81,8 @@ def check_include(path, name, angle):
     own, target = floor_of(path), target_floor(path, name, angle)
     if target is not None and target > own:
         yield f"{FLOORS[own]} includes {name} of {FLOORS[target]}, a floor above it"
+    if path.startswith("frontend/") and name.startswith(BEHIND_RUNTIME):
+        yield f"the frontend includes {name}; it records operations, and what becomes of them is behind runtime/"
     if name.startswith(DEVICE_ROOMS) and name not in OPEN_HEADERS:
         if not path.startswith(name[:name.rindex("/") + 1]):
             yield f"{name} is of a device; others see runtime/device/device.h"
@@ -181,6 +185,7 @@ FAULTY = {
     "passes/schedule/up.cpp": ('#include "passes/fusion/fusion.h"\n', "a room behind"),
     "frontend/src/tensor/up.cpp": ('#include "frontend/src/autograd/history.h"\n', "a room behind"),
     "frontend/src/ops/here.cpp": ('#include "frontend/src/ops/there.h"\n', "a circle of frontend/src/ops/here, frontend/src/ops/there"),
+    "frontend/src/ops/down.cpp": ('#include "passes/schedule/schedule.h"\n', "behind runtime/"),
     "frontend/src/views/up.cpp": ('#include "frontend/src/nn/loss.h"\n', "a room behind"),
     "runtime/up.cpp": ("#include <tenon/tensor.h>\n", "a floor above"),
     "runtime/llvm.cpp": ("#include <llvm/IR/Module.h>\n", "LLVM's"),
