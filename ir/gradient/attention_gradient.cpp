@@ -1,6 +1,4 @@
-// Records the composition and differentiates it.
-#include "ir/gradient/attention_gradient.h"
-
+// Attention's gradients: records its composition and differentiates that.
 #include <utility>
 #include <vector>
 

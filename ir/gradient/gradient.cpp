@@ -6,7 +6,6 @@
 #include <limits>
 #include <numbers>
 
-#include "ir/gradient/attention_gradient.h"
 #include "ir/gradient/gradient_parts.h"
 #include "ir/graph/attention.h"
 #include "ir/graph/gamma.h"

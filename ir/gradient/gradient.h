@@ -2,6 +2,7 @@
 // gradients fuse, print and can be differentiated again.
 #pragma once
 
+#include "ir/graph/attention.h"
 #include "ir/graph/recipe.h"
 
 namespace tenon::ir {
@@ -15,5 +16,9 @@ std::vector<uint32_t> steps_to_keep(const Recipe& recipe, const Recipe::Flags& t
 // in between has no rule.
 std::vector<NodeRef> differentiate(const Recipe& recipe, std::vector<NodeRef> values, std::span<const NodeRef> gradients,
                                    const Recipe::Flags& tracked);
+
+// The gradient of attention's query, key, value or mask (`which`: 0 to 3), with its shape, by the rules of what it is composed of: for
+// whoever has no operation for it, or differentiates it again.
+NodeRef composed_attention_gradient(const Attention& operands, size_t which, const NodeRef& gradient, const AttentionLayout& layout = {});
 
 }  // namespace tenon::ir

@@ -10,7 +10,7 @@
 // the forward pass where both are in one graph: equal nodes are one.
 #include <algorithm>
 
-#include "ir/gradient/attention_gradient.h"
+#include "ir/gradient/gradient.h"
 #include "passes/graph/rebuild_graph.h"
 #include "passes/passes.h"
 #include "passes/schedule/schedule.h"
