@@ -16,7 +16,7 @@ using data::datasets::CIFAR10, data::datasets::CIFAR100, data::datasets::Fashion
 
 namespace {
 
-const nlohmann::json& loading() {
+const nlohmann::json& golden_of_loading() {
   static const nlohmann::json golden = golden::load("loading/golden.json");
   return golden;
 }
@@ -104,7 +104,7 @@ std::string cifar(int labels, int records, int classes) {
 }  // namespace
 
 TEST_CASE("data: train_test_split has scikit-learn's order") {
-  for (const auto& c : loading()["splits"]) {
+  for (const auto& c : golden_of_loading()["splits"]) {
     const auto& o = c["options"];
     data::TrainTestSplitOptions options;
     const auto size_of = [](const nlohmann::json& size) {
@@ -145,7 +145,7 @@ TEST_CASE("data: train_test_split has scikit-learn's order") {
 }
 
 TEST_CASE("vision: resize") {
-  for (const auto& c : loading()["resized"]) {
+  for (const auto& c : golden_of_loading()["resized"]) {
     const auto mode =
         c["mode"] == "nearest" ? vision::Interpolation::Nearest : vision::Interpolation::Bilinear;
     const Tensor x = image(3, c["height"].get<int64_t>(), c["width"].get<int64_t>());
@@ -174,7 +174,7 @@ TEST_CASE("vision: crops, flips and padding draw what torchvision draws") {
       {"center crop", Compose(CenterCrop({5, 12}))},
       {"odd center crop", Compose(CenterCrop(3))},
       {"pad", Compose(Pad({1, 0, 2, 3}, 9))}};
-  for (const auto& c : loading()["augmented"]) {
+  for (const auto& c : golden_of_loading()["augmented"]) {
     const auto found = std::find_if(transforms.begin(), transforms.end(),
                                     [&](const auto& t) { return t.first == c["name"]; });
     REQUIRE(found != transforms.end());
@@ -192,7 +192,7 @@ TEST_CASE("vision: bytes to floats, normalising, and the wrong images") {
   const Tensor x = vision::to_tensor(image(3, 4, 5));
   CHECK(equal(x, image(3, 4, 5).to(kFloat) / 255));
   const Tensor wanted =
-      tensor(loading()["normalized"].get<std::vector<double>>(), TensorOptions(kFloat)).reshape({3, 4, 5});
+      tensor(golden_of_loading()["normalized"].get<std::vector<double>>(), TensorOptions(kFloat)).reshape({3, 4, 5});
   const vision::Normalize normalize({0.5, 0.4, 0.3}, {0.25, 0.5, 0.125});
   CHECK(equal(normalize(x), wanted));
   CHECK(equal(normalize(x.to(kDouble)).to(kFloat), wanted.to(kFloat)) == false);      // computed in float64
@@ -222,7 +222,7 @@ TEST_CASE("vision: bytes to floats, normalising, and the wrong images") {
 }
 
 TEST_CASE("images: PNG and JPEG files have the pixels that Pillow reads") {
-  for (const auto& c : loading()["images"]["files"]) {
+  for (const auto& c : golden_of_loading()["images"]["files"]) {
     const std::string name = c["name"];
     CAPTURE(name);
     const Tensor rgb = io::read_image(kFiles + name, io::ImageMode::RGB),
@@ -234,7 +234,7 @@ TEST_CASE("images: PNG and JPEG files have the pixels that Pillow reads") {
     CHECK(io::read_image(kFiles + name, io::ImageMode::GrayAlpha).size(0) == 2);
   }
   CHECK(list(io::read_image(kFiles + "rgb.png", io::ImageMode::Gray)) ==
-        loading()["images"]["gray_of_rgb"].get<std::vector<int64_t>>());
+        golden_of_loading()["images"]["gray_of_rgb"].get<std::vector<int64_t>>());
 }
 
 TEST_CASE("images: what is written is read again") {

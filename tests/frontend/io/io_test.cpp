@@ -12,11 +12,11 @@ using namespace tenon;
 
 namespace {
 
-struct TemporaryFile {
+struct FileToWrite {
   std::string path =
       (std::filesystem::temp_directory_path() / ("tenon_io_test_" + std::to_string(::getpid()))).string();
-  explicit TemporaryFile(const std::string& content = "") { write(content); }
-  ~TemporaryFile() { std::filesystem::remove(path); }
+  explicit FileToWrite(const std::string& content = "") { write(content); }
+  ~FileToWrite() { std::filesystem::remove(path); }
   void write(const std::string& content) const {
     std::filesystem::remove(path);  // some file systems flush a file that is truncated and rewritten
     std::ofstream(path, std::ios::binary) << content;
@@ -58,7 +58,7 @@ std::string csv_error(const std::string& path, const io::CsvOptions& options = {
 }  // namespace
 
 TEST_CASE("npy: every type round-trips") {
-  const TemporaryFile file;
+  const FileToWrite file;
   for (ScalarType type : {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kFloat32, kFloat64}) {
     const Tensor x = arange(12).reshape({3, 4}).to(type);
     io::save_npy(file.path, x);
@@ -76,7 +76,7 @@ TEST_CASE("npy: every type round-trips") {
 }
 
 TEST_CASE("npy: Fortran order and big-endian elements") {
-  const TemporaryFile file;
+  const FileToWrite file;
   file.write(npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n",
                  std::string("\0\1\0\4\0\2\0\5\0\3\1\0", 12)));
   CHECK(equal(io::load_npy(file.path), tensor({{1, 2, 3}, {4, 5, 256}}, kInt16)));
@@ -85,7 +85,7 @@ TEST_CASE("npy: Fortran order and big-endian elements") {
 }
 
 TEST_CASE("npy: damaged files") {
-  const TemporaryFile file;
+  const FileToWrite file;
   CHECK(error_of("/nonexistent/x.npy").find("cannot open") != std::string::npos);
   auto check = [&](const std::string& content, const std::string& reason) {
     file.write(content);
@@ -114,7 +114,7 @@ TEST_CASE("npy: damaged files") {
 }
 
 TEST_CASE("npy: random damage never crashes") {
-  const TemporaryFile file;
+  const FileToWrite file;
   io::save_npy(file.path, arange(6.0).reshape({2, 3}));
   const std::string good = file.read();
   std::mt19937 random(3);
@@ -131,7 +131,7 @@ TEST_CASE("npy: random damage never crashes") {
 }
 
 TEST_CASE("csv: types, missing values, quotes") {
-  const TemporaryFile file(
+  const FileToWrite file(
       "\xef\xbb\xbf"
       "a, b,\"c,\"\"d\"\"\"\r\n1,2.5, 3\r\n\r\n-4,,+5\n\"6\",1e3,nan\n");
   const io::Csv csv = io::read_csv(file.path);
@@ -152,7 +152,7 @@ TEST_CASE("csv: types, missing values, quotes") {
 }
 
 TEST_CASE("csv: bools, texts and line ends") {
-  const TemporaryFile file(
+  const FileToWrite file(
       "id,ok,species,size\r1,True,setosa,1\r2,false,\"virginica, wild\",\r\r3,TRUE,setosa,3\r4,True,,4");
   const io::Csv csv = io::read_csv(file.path);
   CHECK(csv.rows() == 4);
@@ -186,7 +186,7 @@ TEST_CASE("csv: bools, texts and line ends") {
 }
 
 TEST_CASE("csv: mistakes name file, line and reason") {
-  const TemporaryFile file("a,b\n1,2\n\n3\n");
+  const FileToWrite file("a,b\n1,2\n\n3\n");
   CHECK(csv_error(file.path) == ":4: expected 2 fields, got 1");
   file.write("a,b\n1,2\r\n1,x2\n");
   CHECK(csv_error(file.path) == ":3: column 'b': 'x2' is not a number");

@@ -22,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 using test::error_of;
 
-struct Folder {
+struct LogFolder {
   fs::path path = fs::temp_directory_path() / ("tenon_events_" + std::to_string(::getpid()));
-  ~Folder() { fs::remove_all(path); }
+  ~LogFolder() { fs::remove_all(path); }
 };
 
 std::string read_file(const std::string& path) {
@@ -99,7 +99,7 @@ Fields value_of(const std::string& event) { return fields(one(fields(one(fields(
 }  // namespace
 
 TEST_CASE("event files: scalars, histograms, images, texts and graphs") {
-  const Folder folder;
+  const LogFolder folder;
   tensorboard::SummaryWriter writer((folder.path / "run").string());
   writer.add_scalar("loss/train", 0.25, 3);
   writer.add_histogram("w", tensor({0.0, 1.0, 1.0, 4.0, double{NAN}}), 300, 4);
@@ -168,7 +168,7 @@ TEST_CASE("event files: scalars, histograms, images, texts and graphs") {
 }
 
 TEST_CASE("event files: a full disk is an error, and no event is lost when there is space again") {
-  const Folder folder;
+  const LogFolder folder;
   constexpr int kEvents = 5000;  // more than is kept back before it is written
   const pid_t child = ::fork();
   if (child == 0) {

@@ -20,7 +20,7 @@ using optim::OptimizerParamGroup;
 using test::error_of;
 using test::values;
 
-const json& golden() {
+const json& training_golden() {
   static const json data = json::parse(std::ifstream(data_folder() + "/training.json"));
   return data;
 }
@@ -89,7 +89,7 @@ std::unique_ptr<optim::Optimizer> make(const std::vector<Tensor>& p, const json&
 
 std::vector<Tensor> parameters() {
   std::vector<Tensor> result;
-  for (const auto& shape : golden()["shapes"]) result.push_back(parameter(shape, static_cast<int64_t>(result.size())));
+  for (const auto& shape : training_golden()["shapes"]) result.push_back(parameter(shape, static_cast<int64_t>(result.size())));
   return result;
 }
 void one_step(optim::Optimizer& optimizer, const std::vector<Tensor>& p, int64_t k) {
@@ -116,12 +116,12 @@ std::string warnings_of(F f) {
 }  // namespace
 
 TEST_CASE("optimizers with two groups give PyTorch's parameters and text") {
-  for (const json& c : golden()["optimizers"]) {
+  for (const json& c : training_golden()["optimizers"]) {
     CAPTURE(c["name"]);
     CAPTURE(c["defaults"].dump());
     const std::vector<Tensor> p = parameters();
     const auto optimizer = make(p, c);
-    for (int64_t k = 0; k < golden()["steps"]; ++k) one_step(*optimizer, p, k);
+    for (int64_t k = 0; k < training_golden()["steps"]; ++k) one_step(*optimizer, p, k);
     for (size_t j = 0; j < p.size(); ++j) {
       const std::vector<double> got = values(p[j]), want = c["parameters"][j];
       for (size_t i = 0; i < want.size(); ++i) CHECK(got[i] == doctest::Approx(want[i]).epsilon(2e-6));
@@ -281,9 +281,9 @@ TEST_CASE("schedulers give PyTorch's rates") {
     auto scheduler = make(sgd);
     if constexpr (requires { scheduler.step(); })
       for (size_t i = 0; i < late; ++i) scheduler.step();
-    const json& metrics = golden()["metrics"];
+    const json& metrics = training_golden()["metrics"];
     size_t i = 0;
-    for (const json& row : golden()["schedules"][name]) {
+    for (const json& row : training_golden()["schedules"][name]) {
       auto& first = static_cast<SGDOptions&>(sgd.param_groups()[0].options());
       CHECK(first.lr() == doctest::Approx(row[0].get<double>()).epsilon(1e-14));
       CHECK(sgd.param_groups()[1].options().get_lr() == doctest::Approx(row[1].get<double>()).epsilon(1e-14));
@@ -317,7 +317,7 @@ TEST_CASE("schedulers give PyTorch's rates") {
 }
 
 TEST_CASE("LBFGS walks through Rosenbrock's valley as PyTorch's does") {
-  for (const json& c : golden()["lbfgs"]) {
+  for (const json& c : training_golden()["lbfgs"]) {
     CAPTURE(c.dump());
     const int64_t size = c["size"];
     Tensor x = full({size}, 0.5, kDouble);
@@ -351,7 +351,7 @@ TEST_CASE("LBFGS walks through Rosenbrock's valley as PyTorch's does") {
 }
 
 TEST_CASE("all steps have the first one's plan, whatever the rate, the count and the batch") {
-  for (const json& c : golden()["optimizers"]) {
+  for (const json& c : training_golden()["optimizers"]) {
     CAPTURE(c["name"]);
     CAPTURE(c["defaults"].dump());
     const int first = c["defaults"].value("dampening", 0.0) != 0 ? 2 : 1;  // whose momentum begins otherwise
@@ -394,7 +394,7 @@ TEST_CASE("the second step of a new network has the first one's plan, running st
 }
 
 TEST_CASE("an optimizer and a scheduler that were loaded go on as if nothing had happened") {
-  for (const json& c : golden()["optimizers"]) {
+  for (const json& c : training_golden()["optimizers"]) {
     CAPTURE(c["name"]);
     const std::vector<Tensor> p = parameters(), q = parameters();
     const auto first = make(p, c), second = make(q, c);
