@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the IR in docs/*.md and README.md. Each fenced block ```graph, ```kernel or ```looptree must parse and print the same; with
+"""Checks the IR in docs/*.md and README.md. Each fenced block ```graph, ```kernel, ```call or ```looptree must parse and print the same; with
 the comment
 
     <!-- tenon-opt ARGUMENTS < PAGE#NAME -->
@@ -17,7 +17,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(?:^<!-- tenon-opt (?P<args>[^<\n]*)< *(?P<page>[\w.]*)#(?P<name>[\w.]+) -->\n)?"
-                   r"^```(?P<level>graph|kernel|looptree)\n(?P<text>.*?)^```$", re.M | re.S)
+                   r"^```(?P<level>graph|kernel|call|looptree)\n(?P<text>.*?)^```$", re.M | re.S)
 QUOTE = re.compile(r"^<!-- the end of (?P<file>\S+) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
 FLOORS = "ir|passes|codegen|compiler|runtime|frontend"
 FILE_NAME = re.compile(rf"(?<![\w/<\"])((?:{FLOORS}|tests|docs|scripts|tools|examples|bench)/[\w/]+\.(?:h|cpp|def|py|md|sh))\b")

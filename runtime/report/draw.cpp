@@ -80,7 +80,7 @@ class Drawing {
                                               "#f3d9fa", "#fff3bf", "#c5f6fa"};
     for (const passes::FusedKernel& k : analysis_.fusion.kernels) {
       Box box;
-      box.title = "@" + k.kernel.name;
+      box.title = "@" + k.name();
       box.fill = colours[boxes_.size() % std::size(colours)];
       for (const Node* n : k.fused) {
         box_of_.emplace(n, static_cast<int>(boxes_.size()));
