@@ -141,7 +141,7 @@ bool Run::wrote(size_t output) const {
     const bool is_next = s == launched_;  // its base, if it lies elsewhere, may be copied
     const auto writes = [&](const Argument& a) {
       const bool is_output = lies_there(a.at.place) && plan_->places[a.at.place].base == ValueKind::Output;
-      return is_output && (!is_next || (a.base.place >= 0 && !lies_there(a.base.place)));
+      return is_output && (!is_next || (a.base.place >= 0 && (a.base.origin >= 0 || !lies_there(a.base.place))));
     };
     if (std::any_of(plan_->steps[s].arguments.begin(), plan_->steps[s].arguments.end(), writes)) return true;
   }
