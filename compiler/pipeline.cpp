@@ -70,7 +70,7 @@ ir::Graph drop_reshapes(const ir::Graph& graph) {
 
 std::string kernels_text(const passes::FusionResult& fusion) {
   std::string text;
-  for (const passes::FusedKernel& fused : fusion.kernels) text += passes::print(fused);
+  for (const passes::FusedKernel& fused : fusion.kernels) text += ir::print(fused.work);
   return text;
 }
 
@@ -105,14 +105,19 @@ Program compile_graph(const std::vector<NodeRef>& outputs, std::span<Node* const
   step(kDropReshapes.name, drop_reshapes);
   ir::verify(program.graph);
   program.fusion = passes::fuse(program.graph.outputs, settings.fusion);
+  for (const passes::FusedKernel& fused : program.fusion.kernels) {
+    if (settings.verify && fused.call()) check_round_trip(ir::print(fused.work));
+  }
   if (settings.observer) settings.observer(kFuse.name, [&] { return kernels_text(program.fusion); });
   return program;
 }
 
-std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const ir::Target& target, const Settings& settings) {
-  const bool anywhere = ir::kind(target) == ir::TargetKind::Cpu;
-  std::vector<int64_t> begins = anywhere ? passes::begin_at_first(kernel) : std::vector<int64_t>(kernel.buffers.size());
-  if (const passes::PassObserver observer = observer_of(settings)) observer(kBegin.name, [&] { return ir::print(kernel); });
+std::vector<int64_t> begin_work(ir::Work& work, const ir::Target& target, const Settings& settings) {
+  auto* kernel = std::get_if<ir::Kernel>(&work);
+  std::vector<int64_t> begins(ir::signature(work).buffers.size());
+  if (!kernel) return begins;
+  if (ir::kind(target) == ir::TargetKind::Cpu) begins = passes::begin_at_first(*kernel);
+  if (const passes::PassObserver observer = observer_of(settings)) observer(kBegin.name, [&] { return ir::print(*kernel); });
   return begins;
 }
 
@@ -145,29 +150,16 @@ passes::Lowered lowered_like(const std::string& name, const Settings& settings, 
 
 }  // namespace
 
-passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings, passes::KnownLowered known) {
-  const ir::Kernel basic = basic_kernel(kernel, settings, target);
-  return lowered_like(kernel.name, settings, known, [&](passes::KnownLowered others) { return passes::lower(basic, target, others); });
+passes::Lowered lower(const ir::Work& work, const ir::Target& target, const Settings& settings, passes::KnownLowered known) {
+  const auto* kernel = std::get_if<ir::Kernel>(&work);
+  if (settings.verify && !kernel) ir::verify(work);
+  const ir::Work basic = kernel ? ir::Work(basic_kernel(*kernel, settings, target)) : work;
+  return lowered_like(ir::signature(work).name, settings, known, [&](passes::KnownLowered others) { return passes::lower(basic, target, others); });
 }
 
-ir::Kernel call_kernel(const passes::FusedKernel& fused) {
-  ir::Kernel kernel;
-  kernel.name = fused.kernel.name;
-  const std::vector<ir::KernelBuffer>& buffers = fused.kernel.buffers;
-  for (size_t b = ir::writes_over(fused.routine->op()) ? 1 : 0; b < buffers.size(); ++b) {
-    const bool constant = fused.parts && b < fused.parts->size() && (*fused.parts)[b].constant;
-    constant ? static_cast<void>(kernel.add_scalar("a" + std::to_string(b), buffers[b].dtype)) : kernel.buffers.push_back(buffers[b]);
-  }
-  return kernel;
-}
-
-passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings, passes::KnownLowered known) {
-  return lowered_like(call.kernel.name, settings, known, [&](passes::KnownLowered others) { return passes::lower_call(call, target, others); });
-}
-
-passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, const Settings& settings) {
-  begin_kernel(kernel, target, settings);
-  return lower_kernel(kernel, target, settings);
+passes::Lowered compile(ir::Work work, const ir::Target& target, const Settings& settings) {
+  begin_work(work, target, settings);
+  return lower(work, target, settings);
 }
 
 MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place,

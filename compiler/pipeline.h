@@ -1,4 +1,4 @@
-// The pipeline: every step from a graph to scheduled kernels, by name and in order. What makes plans, what reports about
+// The pipeline: every step from a graph to scheduled kernels and calls, by name and in order. What makes plans, what reports about
 // them and tenon-opt all call it, so that they agree.
 //
 //   hide-constants     constants whose value is no part of the code become inputs
@@ -12,7 +12,7 @@
 //   schedule           a loop tree
 //   memory-plan        the values of all kernels get their places
 //
-// The last graph and each kernel are verified. With Settings::verify so is each graph that a step changed, and the text of all
+// The last graph and each kernel are verified. With Settings::verify so is each graph that a step changed and each call, and the text of all
 // that is made must also parse and print the same.
 #pragma once
 
@@ -49,18 +49,14 @@ struct Program {
 // serves all their values. Throws IrError.
 Program compile_graph(const std::vector<ir::NodeRef>& outputs, std::span<ir::Node* const> hidden, const Settings& settings);
 
-// The steps of one kernel. Throws IrError with the kernel's name if no schedule takes it.
-passes::Lowered compile_kernel(ir::Kernel kernel, const ir::Target& target, const Settings& settings);
+// The steps of one kernel or call. Throws IrError with its name if no schedule takes it.
+passes::Lowered compile(ir::Work work, const ir::Target& target, const Settings& settings);
 
 // The same in two halves, since kernels that differ before the first are often equal after it: rows of one tensor. Gives
-// for each buffer the element at which it begins now. On a GPU that stays the first: there vectors must be aligned.
-std::vector<int64_t> begin_kernel(ir::Kernel& kernel, const ir::Target& target, const Settings& settings);
+// for each buffer the element at which it begins now. On a GPU that stays the first: there vectors must be aligned; so it does of a call.
+std::vector<int64_t> begin_work(ir::Work& work, const ir::Target& target, const Settings& settings);
 // A tree that is one of `known` is not made again, unless somebody observes it.
-passes::Lowered lower_kernel(const ir::Kernel& kernel, const ir::Target& target, const Settings& settings, passes::KnownLowered known = {});
-
-// The same of an operation on whole buffers whose code is generated too: the buffers and scalars that it takes, and its code.
-ir::Kernel call_kernel(const passes::FusedKernel& fused);
-passes::Lowered lower_call(const passes::Call& call, const ir::Target& target, const Settings& settings, passes::KnownLowered known = {});
+passes::Lowered lower(const ir::Work& work, const ir::Target& target, const Settings& settings, passes::KnownLowered known = {});
 
 // All but the schedule: what an interpreter runs.
 ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings, const ir::Target& target = {});

@@ -1,6 +1,7 @@
 // Print, parse, print: the first word of a text says which level it is.
 #include "compiler/round_trip.h"
 
+#include "ir/call/call.h"
 #include "ir/graph/graph.h"
 #include "ir/kernel/kernel.h"
 #include "ir/looptree/looptree.h"
@@ -17,6 +18,8 @@ void check_round_trip(const std::string& text) {
     ir::Kernel kernel = ir::parse_kernel(text);
     ir::verify(kernel);
     again = ir::print(kernel);
+  } else if (text.starts_with("call ")) {
+    again = ir::print(ir::parse_call(text));
   } else {
     ir::LoopTree tree = ir::parse_looptree(text);
     ir::verify(tree);

@@ -1,4 +1,4 @@
-// tenon-opt: reads the text of a graph, kernel or loop tree, takes it through named passes and as far down as
+// tenon-opt: reads the text of a graph, kernel, call or loop tree, takes it through named passes and as far down as
 // asked, and prints what comes out.
 //
 //   tenon-opt --list
@@ -41,11 +41,10 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a graph falls into: kernels, and between them operations on whole buffers; or their loop trees, and as text what a
-// library computes.
-using Kernels = std::vector<std::variant<ir::Kernel, passes::FusedKernel>>;
-using Trees = std::vector<std::variant<ir::LoopTree, std::string>>;
-using Program = std::variant<ir::Graph, Kernels, Trees>;
+// What a graph falls into: kernels and calls; or their loop trees, beside calls that a library computes.
+using Works = std::vector<ir::Work>;
+using Trees = std::vector<std::variant<ir::LoopTree, ir::Work>>;
+using Program = std::variant<ir::Graph, Works, Trees>;
 
 // --- reading
 
@@ -57,7 +56,7 @@ std::string read_all(const std::string& file) {
   return text.str();
 }
 
-// The first word that is not in a comment: "graph", "kernel" or "looptree".
+// The first word that is not in a comment: "graph", "kernel", "call" or "looptree".
 std::string_view first_word(std::string_view text) {
   size_t at = 0;
   for (;;) {
@@ -81,10 +80,9 @@ Program parse(const std::string& text, const std::string& file) {
   if (word == "kernel") {
     ir::Kernel kernel = ir::parse_kernel(text, name);
     ir::verify(kernel);
-    Kernels kernels;
-    kernels.emplace_back(std::move(kernel));
-    return kernels;
+    return Works{std::move(kernel)};
   }
+  if (word == "call") return Works{ir::parse_call(text, name)};
   if (word == "looptree") {
     ir::LoopTree tree = ir::parse_looptree(text, name);
     ir::verify(tree);
@@ -92,7 +90,7 @@ Program parse(const std::string& text, const std::string& file) {
     trees.emplace_back(std::move(tree));
     return trees;
   }
-  throw ir::IrError(name + ":1:1: expected a graph, a kernel or a looptree");
+  throw ir::IrError(name + ":1:1: expected a graph, a kernel, a call or a looptree");
 }
 
 // --- passes
@@ -154,39 +152,29 @@ ir::Targets targets_of(const ir::Graph& graph, const Request& request) {
   return targets;
 }
 
-Kernels fuse(const ir::Graph& graph, const Request& request) {
+Works fuse(const ir::Graph& graph, const Request& request) {
   compiler::Settings settings;
   settings.simplify = false;  // --pass says which
   settings.fusion.enabled = !request.no_fusion;
   settings.fusion.targets = targets_of(graph, request);
   compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
-  Kernels kernels;
+  Works works;
   for (passes::FusedKernel& fused : program.fusion.kernels) {
-    if (fused.routine) {
-      kernels.emplace_back(std::move(fused));
-      continue;
-    }
-    ir::verify(fused.kernel);
-    kernels.emplace_back(std::move(fused.kernel));
+    ir::verify(fused.work);
+    works.push_back(std::move(fused.work));
   }
-  return kernels;
+  return works;
 }
 
-ir::LoopTree lower_call(const passes::FusedKernel& fused, const ir::Target& target) {
-  const ir::Kernel kernel = compiler::call_kernel(fused);
-  return compiler::lower_call({kernel, *fused.routine, fused.parts.get(), fused.twins, fused.layouts}, target, {}).tree;
-}
-
-Trees lower(const Kernels& kernels, const Request& request) {
+Trees lower(const Works& works, const Request& request) {
   const ir::Target target = target_of(request);
   Trees trees;
-  for (const auto& part : kernels) {
-    const auto* call = std::get_if<passes::FusedKernel>(&part);
-    if (call && !passes::generates(call->routine->op(), target)) {
-      trees.emplace_back(passes::print(*call));
+  for (const ir::Work& work : works) {
+    if (!passes::generates(work, target)) {
+      trees.emplace_back(work);
       continue;
     }
-    ir::LoopTree tree = call ? lower_call(*call, target) : compiler::compile_kernel(std::get<ir::Kernel>(part), target, {}).tree;
+    ir::LoopTree tree = compiler::compile(work, target, {}).tree;
     ir::verify(tree);
     trees.emplace_back(std::move(tree));
   }
@@ -199,11 +187,11 @@ Program transform(Program program, const Request& request) {
     run_passes(passes::graph_passes(), request.passes, *graph, targets_of(*graph, request));
     if (request.fuse || lowers) program = fuse(*graph, request);
   }
-  if (auto* kernels = std::get_if<Kernels>(&program)) {
-    for (auto& part : *kernels) {
-      if (auto* kernel = std::get_if<ir::Kernel>(&part)) run_passes(passes::kernel_passes(), request.passes, *kernel);
+  if (auto* works = std::get_if<Works>(&program)) {
+    for (ir::Work& work : *works) {
+      if (auto* kernel = std::get_if<ir::Kernel>(&work)) run_passes(passes::kernel_passes(), request.passes, *kernel);
     }
-    if (lowers) program = lower(*kernels, request);
+    if (lowers) program = lower(*works, request);
   }
   return program;
 }
@@ -227,17 +215,14 @@ void write(const Program& program, const Request& request) {
   const auto write_one = [&](const std::string& text) {
     std::cout << std::exchange(separator, "\n") << text;
   };
-  if (const auto* kernels = std::get_if<Kernels>(&program)) {
-    for (const auto& part : *kernels) {
-      const auto* call = std::get_if<passes::FusedKernel>(&part);
-      write_one(call ? passes::print(*call) : ir::print(std::get<ir::Kernel>(part)));
-    }
+  if (const auto* works = std::get_if<Works>(&program)) {
+    for (const ir::Work& work : *works) write_one(ir::print(work));
     return;
   }
   for (const auto& part : std::get<Trees>(program)) {
     const auto* tree = std::get_if<ir::LoopTree>(&part);
     if (!tree) {
-      write_one(std::get<std::string>(part));
+      write_one(ir::print(std::get<ir::Work>(part)));
     } else {
       write_one(request.emit.empty() ? ir::print(*tree) : emitted(*tree, request.emit));
     }
@@ -275,7 +260,7 @@ void complete(Request& request) {
 int main(int argc, char** argv) {
   Request request;
   CLI::App app("Takes IR text through Tenon's passes and prints the result.", "tenon-opt");
-  app.add_option("file", request.file, "IR text: a graph, a kernel or a looptree; - is stdin");
+  app.add_option("file", request.file, "IR text: a graph, a kernel, a call or a looptree; - is stdin");
   app.add_flag("--list", request.list, "name the steps and passes");
   app.add_option("--pass", request.passes, "passes to run, in this order; 'all' for every one")
       ->delimiter(',')

@@ -67,7 +67,7 @@ ROUTINE = """graph @s(%x: f32[8,16]) {
 check_prints("a call that a GPU has code for", run("--emit", "cuda", text=ROUTINE), "sqrt_map(", "sort_tiles(", "gather_map(")
 for way in (["--fuse"], ["--lower", "cpu"], ["--pass", "all", "--fuse"]):
     result = run(*way, text=ROUTINE)
-    check_prints("a graph with a routine", result, "# a routine of the library\ngraph @", "sort", "sqrt", "gather" if "--fuse" in way else "")
+    check_prints("a graph with a call", result, "call @sort(", "sort", "sqrt", "gather" if "--fuse" in way else "")
 
 check_fails("a line that is wrong", run(text=GRAPH.replace("sqrt", "squirt")), "<stdin>:4:8: unknown operation squirt")
 check_fails("neither graph nor kernel", run(text="nonsense"), "<stdin>:1:1: expected a graph")

@@ -1,5 +1,5 @@
 // Runs a graph node by node on host arrays, in topological order: each node's value by ir/graph/graph_evaluate.h,
-// kept until its last reader has run. Also the host arrays themselves.
+// kept until its last reader has run; and a call. Also the host arrays themselves.
 #include <cstring>
 
 #include "codegen/interpreter/interpreter.h"
@@ -95,32 +95,41 @@ std::vector<HostTensor> interpret(const ir::Graph& graph, const std::vector<Host
 
 namespace {
 
-// An operand of a routine: a placeholder, whose elements are in memory, or views of one.
-ir::ElementBits operand_bits(const ir::Node& operand, const void* data) {
-  std::vector<const ir::Node*> views;
-  const ir::Node* node = &operand;
-  for (; node->op() != ir::Op::Input; node = node->inputs()[0]) views.push_back(node);
-  ir::ElementBits bits(static_cast<size_t>(node->numel()));
-  for (size_t e = 0; e < bits.size(); ++e) bits[e] = read_bits(data, node->dtype(), e);
-  for (; !views.empty(); views.pop_back()) {
-    const ir::ElementBits* from[] = {&bits};
-    bits = ir::evaluate_node(*views.back(), from);
+// f(place): of each element of a view, in row-major order.
+template <typename F>
+void each_place(const ir::View& view, const ir::Dims& shape, const F& f) {
+  const int64_t count = ir::element_count(shape);
+  for (int64_t e = 0; e < count; ++e) {
+    int64_t place = view.offset, rest = e;
+    for (size_t d = shape.size(); d-- > 0; rest /= shape[d]) place += rest % shape[d] * view.strides[d];
+    f(static_cast<size_t>(place));
   }
-  return bits;
 }
 
 }  // namespace
 
-void interpret(const ir::Node& node, void* const* buffers) {
-  const size_t count = node.inputs().size();
-  std::vector<ir::ElementBits> values(count);
+void interpret(const ir::Call& call, void* const* buffers, const uint64_t* scalars) {
+  std::vector<ir::ElementBits> values(call.operands.size());
   std::vector<const ir::ElementBits*> operands;
-  for (size_t i = 0; i < count; ++i) {
-    if (node.inputs()[i]->numel() > 0) values[i] = operand_bits(*node.inputs()[i], buffers[i]);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ir::View& view = call.operands[i];
+    const ir::Node& operand = *call.node().inputs()[i];
+    each_place(view, operand.shape(), [&](size_t place) {
+      values[i].push_back(view.scalar >= 0 ? scalars[view.scalar] : read_bits(buffers[view.buffer], operand.dtype(), place));
+    });
     operands.push_back(&values[i]);
   }
-  const ir::ElementBits result = ir::evaluate_node(node, operands);
-  for (size_t e = 0; e < result.size(); ++e) write_bits(buffers[count], node.dtype(), e, result[e]);
+  std::vector<ir::ElementBits> results;
+  for (const ir::NodeRef& result : call.results) results.push_back(ir::evaluate_node(*result, operands));
+  for (size_t k = 0; k < results.size(); ++k) {
+    auto bits = results[k].begin();
+    const ir::Node& result = *call.results[k];
+    each_place(call.stored[k], result.shape(), [&](size_t place) { write_bits(buffers[call.stored[k].buffer], result.dtype(), place, *bits++); });
+  }
+}
+
+void interpret(const ir::Work& work, void* const* buffers, const uint64_t* scalars) {
+  std::visit([&](const auto& of) { interpret(of, buffers, scalars); }, work);
 }
 
 }  // namespace tenon::codegen

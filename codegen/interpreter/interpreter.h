@@ -1,13 +1,13 @@
-// The slow, obviously right executions: of a graph, node by node on host arrays, and of a kernel, element by element
-// in the order that its reduction trees prescribe. They share no code with scheduling or emission.
+// The slow, obviously right executions: of a graph, node by node on host arrays, of a call as of one node, and of a kernel, element
+// by element in the order that its reduction trees prescribe. They share no code with scheduling or emission.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "ir/call/work.h"
 #include "ir/graph/graph.h"
-#include "ir/kernel/kernel.h"
 
 namespace tenon::codegen {
 
@@ -30,8 +30,8 @@ std::vector<HostTensor> interpret(const ir::Graph& graph, const std::vector<Host
 // checked against the buffer's size; throws IrError on one outside.
 void interpret(const ir::Kernel& kernel, void* const* buffers, const uint64_t* scalars);
 
-// Computes one node on host memory; `buffers` are its operands (null if it has no elements), then its result. The
-// buffer of an operand that is an expand is that of the expand's own operand.
-void interpret(const ir::Node& node, void* const* buffers);
+// Computes a call on host memory, likewise; what has no elements may be null. All operands are read before anything is written.
+void interpret(const ir::Call& call, void* const* buffers, const uint64_t* scalars);
+void interpret(const ir::Work& work, void* const* buffers, const uint64_t* scalars);
 
 }  // namespace tenon::codegen

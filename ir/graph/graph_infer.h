@@ -31,6 +31,5 @@ inline DeviceTag infer_device(Op op, std::span<const NodeRef> inputs, std::span<
 // "f32[128,64]", with "@1" behind it on device 1.
 std::string type_text(DType dtype, std::span<const int64_t> shape, DeviceTag device = 0);
 std::string type_text(const Node& node);
-std::string attributes_text(const Node& node);  // " dims=[1]", as the text of a graph has them; empty if the operation has none
 
 }  // namespace tenon::ir

@@ -16,6 +16,7 @@
 #include "ir/graph/graph.h"
 #include "ir/graph/graph_infer.h"
 #include "ir/graph/graph_map.h"
+#include "ir/graph/node_text.h"
 #include "ir/op/lexer.h"
 
 namespace tenon::ir {
@@ -33,67 +34,7 @@ bool is_given_name(std::string_view name) {
   return !only_digits;
 }
 
-// The attributes of an op as the text writes them: a word before a list or before one integer. The lists come
-// first and share equally what the integers leave of `ints`. Reshape, permute and expand write their list
-// bare. An integer that is the bits of an f64 is written as that.
-struct Attributes {
-  std::span<const std::string_view> lists, integers;
-};
-constexpr std::string_view kScale = "scale=";  // such a one
-Attributes attributes_of(Op op) {
-  static constexpr std::string_view dims[] = {"dims="}, bare[] = {""}, dim[] = {"dim="},
-                                    offset[] = {"offset="};
-  static constexpr std::string_view slice[] = {"starts=", "steps=", "sizes="}, pad[] = {"lo=", "hi="};
-  static constexpr std::string_view places[] = {"sizes=", "strides="}, strides[] = {"strides="};
-  static constexpr std::string_view sort[] = {"dim=", "descending=", "first=", "count="}, count[] = {"count="};
-  static constexpr std::string_view device[] = {"device="}, attention[] = {"causal=", kScale, "rows="}, recurrence[] = {"cell=", "backwards=", "flag="};
-  if (is_attention(op)) return {{}, attention};
-  if (is_recurrence(op)) return {{}, recurrence};
-  if (is_reduce(op)) return {dims, {}};
-  if (is_scan(op) || is_scatter(op)) return {{}, dim};
-  switch (op) {
-    case Op::Iota:
-    case Op::Cat:
-    case Op::Gather: return {{}, dim};
-    case Op::Reshape:
-    case Op::Permute:
-    case Op::Expand: return {bare, {}};
-    case Op::Slice: return {slice, {}};
-    case Op::Flip: return {dims, {}};
-    case Op::Pad: return {pad, {}};
-    case Op::Strided: return {places, offset};
-    case Op::Update: return {strides, offset};
-    case Op::Sort: return {{}, std::span(sort).first(2)};
-    case Op::SortPart: return {{}, sort};
-    case Op::Nonzero:
-    case Op::Compress: return {{}, count};
-    case Op::Copy: return {{}, device};
-    default: return {};
-  }
-}
-
-}  // namespace
-
 // --- printing
-
-std::string attributes_text(const Node& node) {
-  const auto [lists, integers] = attributes_of(node.op());
-  const int64_t* next = node.ints().begin();
-  std::string text;
-  for (const std::string_view word : lists) {
-    text += ' ' + std::string(word) + '[';
-    const size_t count = (node.ints().size() - integers.size()) / lists.size();
-    for (size_t i = 0; i < count; ++i) text += (i ? "," : "") + std::to_string(*next++);
-    text += ']';
-  }
-  for (const std::string_view word : integers) {
-    const int64_t value = *next++;
-    text += ' ' + std::string(word) + (word == kScale ? ir::print(Constant{DType::F64, static_cast<uint64_t>(value)}) : std::to_string(value));
-  }
-  return text;
-}
-
-namespace {
 
 class Printer {
  public:
@@ -186,33 +127,6 @@ class Parser : Lexer {
   }
 
  private:
-  void append_list(Dims& values) {
-    expect("[");
-    if (accept("]")) return;
-    do values.push_back(integer());
-    while (accept(","));
-    expect("]");
-  }
-
-  struct Type {
-    DType dtype;
-    Dims shape;
-    DeviceTag device = 0;
-  };
-  Type type() {
-    Type result;
-    const auto dtype = dtype_from_name(word("a type"));
-    if (!dtype) fail("unknown element type");
-    result.dtype = *dtype;
-    append_list(result.shape);
-    if (accept("@")) {
-      const int64_t device = integer();
-      if (device < 0 || device > INT8_MAX) fail("a device number is 0 to 127");
-      result.device = static_cast<DeviceTag>(device);
-    }
-    return result;
-  }
-
   NodeRef operand() {
     skip_space();
     const size_t start = at_;
@@ -247,22 +161,11 @@ class Parser : Lexer {
       expect(":");
       skip_space();
       const size_t start = at_;
-      const Type t = type();
-      graph_.inputs.push_back(
-          guarded(start, [&] { return make_input(t.dtype, t.shape, nullptr, t.device); }));
+      const ValueType t = parse_type(*this);
+      graph_.inputs.push_back(with_place(*this, start, [&] { return make_input(t.dtype, t.shape, nullptr, t.device); }));
       define(name, graph_.inputs.back());
     } while (accept(","));
     expect(")");
-  }
-
-  // Builders' errors with the place they come from.
-  template <typename Build>
-  NodeRef guarded(size_t position, Build build) {
-    try {
-      return build();
-    } catch (const IrError& error) {
-      fail_at(position, error.what());
-    }
   }
 
   void parse_line() {
@@ -279,54 +182,21 @@ class Parser : Lexer {
       do operands.push_back(operand());
       while (accept(","));
     }
-    const std::string_view literal = *op == Op::Const ? constant_text() : "";
-    const Dims ints = attributes(*op);
+    const std::string_view literal = *op == Op::Const ? parse_literal(*this) : "";
+    const Dims ints = parse_attributes(*this, *op);
     expect(":");
     skip_space();
     const size_t type_start = at_;
-    const Type t = type();
-    NodeRef node = guarded(start, [&] { return build(*op, operands, ints, literal, t); });
+    const ValueType t = parse_type(*this);
+    NodeRef node = with_place(*this, start, [&] { return build(*op, operands, ints, literal, t); });
     const bool as_written =
         node->dtype() == t.dtype && node->shape() == t.shape && node->device() == t.device;
     if (!as_written) fail_at(type_start, "the type is " + type_text(*node));
     define(name, std::move(node));
   }
 
-  std::string_view constant_text() {
-    skip_space();
-    const size_t start = at_;
-    while (at_ < text_.size() && std::string_view(" \t\r\n:").find(text_[at_]) == std::string_view::npos)
-      ++at_;
-    return text_.substr(start, at_ - start);
-  }
-
-  Dims attributes(Op op) {
-    Dims ints;
-    const auto [lists, integers] = attributes_of(op);
-    size_t length = 0;
-    for (size_t list = 0; list < lists.size(); ++list) {
-      if (!lists[list].empty()) expect(lists[list]);
-      const size_t before = ints.size();
-      append_list(ints);
-      if (list == 0) length = ints.size();
-      if (ints.size() - before != length) fail("lists of different length");
-    }
-    for (const std::string_view word : integers) {
-      expect(word);
-      ints.push_back(word == kScale ? number() : integer());
-    }
-    return ints;
-  }
-
-  // The bits of an f64.
-  int64_t number() {
-    const auto value = parse_constant(constant_text(), DType::F64);
-    if (!value) fail("a number is missing");
-    return static_cast<int64_t>(value->bits);
-  }
-
   NodeRef build(Op op, std::span<const NodeRef> operands, const Dims& ints, std::string_view literal,
-                const Type& t) {
+                const ValueType& t) {
     if (info(op).cls == OpClass::Leaf && !operands.empty()) throw IrError("a leaf takes no operands");
     if (op == Op::Iota) return make_iota(t.shape, ints[0], t.device);
     if (op != Op::Const) return make_node(op, operands, ints, t.dtype, folding_);

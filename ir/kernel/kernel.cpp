@@ -12,13 +12,13 @@ int Kernel::add_axis(std::string name, int64_t extent, AxisKind kind) {
   return static_cast<int>(axes.size()) - 1;
 }
 
-int Kernel::add_buffer(std::string name, DType dtype, Role role, int64_t numel) {
+int Signature::add_buffer(std::string name, DType dtype, Role role, int64_t numel) {
   if (numel < 0) throw IrError("buffer " + name + " has a negative size");
   buffers.push_back({std::move(name), dtype, role, numel});
   return static_cast<int>(buffers.size()) - 1;
 }
 
-int Kernel::add_scalar(std::string name, DType dtype) {
+int Signature::add_scalar(std::string name, DType dtype) {
   scalars.push_back({std::move(name), dtype});
   return static_cast<int>(scalars.size()) - 1;
 }

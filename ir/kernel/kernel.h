@@ -109,24 +109,29 @@ struct Instr {
   Value position() const { return scale == 0 ? -1 : args.back(); }  // of a Load or Store whose place is computed
 };
 
-struct Kernel {
+// The name and the parameters of a kernel, or of a call (ir/call/call.h).
+struct Signature {
   std::string name = "kernel";
-  std::vector<Axis>
-      axes;  // parallel axes first, outermost first; then inner or contract axes in reduction order, or a serial one
   std::vector<KernelBuffer> buffers;
   std::vector<KernelScalar> scalars;
+
+  const KernelBuffer& buffer(int slot) const { return buffers[static_cast<size_t>(slot)]; }
+  KernelBuffer& buffer(int slot) { return buffers[static_cast<size_t>(slot)]; }
+  int add_buffer(std::string name, DType dtype, Role role, int64_t numel);
+  int add_scalar(std::string name, DType dtype);
+};
+
+struct Kernel : Signature {
+  std::vector<Axis>
+      axes;  // parallel axes first, outermost first; then inner or contract axes in reduction order, or a serial one
   std::vector<Instr> instrs;
 
   const Instr& instr(Value v) const { return instrs[static_cast<size_t>(v)]; }
   Instr& instr(Value v) { return instrs[static_cast<size_t>(v)]; }
-  const KernelBuffer& buffer(int slot) const { return buffers[static_cast<size_t>(slot)]; }
-  KernelBuffer& buffer(int slot) { return buffers[static_cast<size_t>(slot)]; }
   int64_t extent(int axis) const { return axes[static_cast<size_t>(axis)].extent; }
 
   int add_axis(std::string name, int64_t extent, AxisKind kind);
   Index axis(int id) const { return Index::axis(id, extent(id)); }
-  int add_buffer(std::string name, DType dtype, Role role, int64_t numel);
-  int add_scalar(std::string name, DType dtype);
   int64_t extent_of(AxisKind kind) const;  // product; 1 if there is none
   int64_t extent_of(Level level) const;    // of all kinds of this level; Row: of the parallel axes
   bool has(AxisKind kind) const;

@@ -43,7 +43,7 @@ class Printer {
   explicit Printer(const Kernel& kernel) : kernel_(kernel) {}
 
   std::string print() {
-    text_ = "kernel @" + kernel_.name + "(" + parameters() + ") {\n";
+    text_ = "kernel @" + kernel_.name + "(" + parameters_text(kernel_) + ") {\n";
     if (!kernel_.axes.empty()) text_ += "  axes " + axes() + "\n";
     size_t width = 0;
     for (const Instr& i : kernel_.instrs) width = std::max(width, stage_text(kernel_, i).size());
@@ -57,17 +57,6 @@ class Printer {
   }
 
  private:
-  std::string parameters() const {
-    std::string text;
-    for (const KernelBuffer& b : kernel_.buffers) {
-      text += (text.empty() ? "" : ", ") + b.name + ": " + std::string(name(b.dtype)) + " " +
-              std::string(kRoles[static_cast<int>(b.role)]) + "[" + std::to_string(b.numel) + "]" + (b.constant ? " constant" : "") + (b.unaligned ? " unaligned" : "");
-    }
-    for (const KernelScalar& s : kernel_.scalars) {
-      text += (text.empty() ? "" : ", ") + s.name + ": " + std::string(name(s.dtype)) + " scalar";
-    }
-    return text;
-  }
   std::string axes() const {
     std::string text;
     for (const Axis& a : kernel_.axes) {
@@ -129,6 +118,40 @@ class Printer {
 };
 
 // --- parsing ----------------------------------------------------------------------------------------------
+size_t parse_choice(Lexer& text, std::span<const std::string_view> names, const char* what) {
+  text.skip_space();
+  const size_t begin = text.at_;
+  const std::string_view w = text.word(what);
+  const auto it = std::find(names.begin(), names.end(), w);
+  if (it == names.end()) text.fail_at(begin, std::string("expected ") + what + ", not " + std::string(w));
+  return static_cast<size_t>(it - names.begin());
+}
+
+DType parse_dtype(Lexer& text) {
+  text.skip_space();
+  const size_t begin = text.at_;
+  const std::string_view w = text.word("a dtype");
+  const std::optional<DType> t = dtype_from_name(w);
+  if (!t) text.fail_at(begin, std::string(w) + " is no dtype");
+  return *t;
+}
+
+void parse_parameter(Lexer& text, Signature& signature) {
+  std::string name(text.word("a parameter name"));
+  text.expect(":");
+  const DType type = parse_dtype(text);
+  if (text.accept("scalar")) {
+    signature.add_scalar(std::move(name), type);
+    return;
+  }
+  const auto role = static_cast<Role>(parse_choice(text, kRoles, "in, out, inout, scratch or scalar"));
+  text.expect("[");
+  signature.buffers.push_back({std::move(name), type, role, text.integer()});
+  text.expect("]");
+  signature.buffers.back().constant = text.accept("constant");
+  signature.buffers.back().unaligned = text.accept("unaligned");
+}
+
 class Parser : Lexer {
  public:
   Parser(std::string_view text, std::string_view file) : Lexer(text, file, "//", false) {}
@@ -138,11 +161,8 @@ class Parser : Lexer {
     expect("@");
     kernel_.name = std::string(word("a kernel name", true));
     expect("(");
-    if (!accept(")")) {
-      do parameter();
-      while (accept(","));
-      expect(")");
-    }
+    parse_parameters(*this, kernel_);
+    expect(")");
     expect("{");
     if (accept("axes")) {
       do axis();
@@ -168,45 +188,12 @@ class Parser : Lexer {
     fail_at(statement_, reason);
   }
 
-  template <size_t N>
-  size_t choice(const std::string_view (&names)[N], const char* what) {
-    skip_space();
-    size_t begin = at_;
-    std::string_view w = word(what);
-    auto it = std::find(std::begin(names), std::end(names), w);
-    if (it == std::end(names)) fail_at(begin, std::string("expected ") + what + ", not " + std::string(w));
-    return static_cast<size_t>(it - std::begin(names));
-  }
-  DType dtype() {
-    skip_space();
-    size_t begin = at_;
-    std::string_view w = word("a dtype");
-    std::optional<DType> t = dtype_from_name(w);
-    if (!t) fail_at(begin, std::string(w) + " is no dtype");
-    return *t;
-  }
-
-  void parameter() {
-    std::string name(word("a parameter name"));
-    expect(":");
-    DType type = dtype();
-    if (accept("scalar")) {
-      kernel_.add_scalar(name, type);
-      return;
-    }
-    Role role = static_cast<Role>(choice(kRoles, "in, out, inout, scratch or scalar"));
-    expect("[");
-    kernel_.buffers.push_back({name, type, role, integer()});
-    expect("]");
-    kernel_.buffers.back().constant = accept("constant");
-    kernel_.buffers.back().unaligned = accept("unaligned");
-  }
   void axis() {
     std::string name(word("an axis name"));
     expect(":");
     int64_t extent = integer();
     kernel_.axes.push_back(
-        {name, extent, static_cast<AxisKind>(choice(kAxisWords, alternatives(kAxisWords).c_str()))});
+        {name, extent, static_cast<AxisKind>(parse_choice(*this, kAxisWords, alternatives(kAxisWords).c_str()))});
   }
 
   template <typename List>
@@ -327,10 +314,10 @@ class Parser : Lexer {
       default:
         do instr.args.push_back(value());
         while (accept(","));
-        if (is_reduce(instr.op)) instr.tree = static_cast<ReduceTree>(choice(kTrees, "lanes or columns"));
+        if (is_reduce(instr.op)) instr.tree = static_cast<ReduceTree>(parse_choice(*this, kTrees, "lanes or columns"));
     }
     expect(":");
-    instr.dtype = dtype();
+    instr.dtype = parse_dtype(*this);
   }
   // Gives the position that adds to the index, -1 if there is none.
   Value access(Instr& instr) {
@@ -381,7 +368,7 @@ class Parser : Lexer {
       digits.remove_suffix(1);
     at_ = end;
     expect(":");
-    instr.dtype = dtype();
+    instr.dtype = parse_dtype(*this);
     std::optional<Constant> c = parse_constant(digits, instr.dtype);
     if (!c) fail_at(begin, std::string(digits) + " is no " + std::string(name(instr.dtype)));
     instr.bits = c->bits;
@@ -393,6 +380,24 @@ class Parser : Lexer {
 };
 
 }  // namespace
+
+std::string parameters_text(const Signature& signature) {
+  std::string text;
+  for (const KernelBuffer& b : signature.buffers) {
+    text += (text.empty() ? "" : ", ") + b.name + ": " + std::string(name(b.dtype)) + " " + std::string(kRoles[static_cast<int>(b.role)]) + "[" +
+            std::to_string(b.numel) + "]" + (b.constant ? " constant" : "") + (b.unaligned ? " unaligned" : "");
+  }
+  for (const KernelScalar& s : signature.scalars) {
+    text += (text.empty() ? "" : ", ") + s.name + ": " + std::string(name(s.dtype)) + " scalar";
+  }
+  return text;
+}
+
+void parse_parameters(Lexer& text, Signature& signature) {
+  if (text.peek() == ')') return;
+  do parse_parameter(text, signature);
+  while (text.accept(","));
+}
 
 std::string stage_text(const Kernel& kernel, const Instr& instr) {
   std::string parallel = axis_names(kernel, Level::Row);

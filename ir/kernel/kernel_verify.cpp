@@ -151,8 +151,17 @@ class InstrChecker {
 
 }  // namespace
 
+void check_parameters(const Signature& signature) {
+  std::unordered_set<std::string> names;
+  for (const KernelBuffer& b : signature.buffers) {
+    check_name(b.name, names);
+    if (b.numel < 0) throw IrError("buffer " + b.name + " has a negative size");
+  }
+  for (const KernelScalar& s : signature.scalars) check_name(s.name, names);
+}
+
 void check_header(const Kernel& kernel) {
-  std::unordered_set<std::string> axes, parameters;
+  std::unordered_set<std::string> axes;
   bool after_parallel = false;
   int serial = 0, others = 0;  // beside the parallel axes
   for (const Axis& a : kernel.axes) {
@@ -166,11 +175,7 @@ void check_header(const Kernel& kernel) {
   }
   for (Level level : {Level::Row, Level::Full, Level::Contract}) kernel.extent_of(level);
   if (serial > 0 && others > 1) throw IrError("a serial axis stands alone beside the parallel ones");
-  for (const KernelBuffer& b : kernel.buffers) {
-    check_name(b.name, parameters);
-    if (b.numel < 0) throw IrError("buffer " + b.name + " has a negative size");
-  }
-  for (const KernelScalar& s : kernel.scalars) check_name(s.name, parameters);
+  check_parameters(kernel);
 }
 
 void check_instr(const Kernel& kernel, size_t at) { InstrChecker(kernel, at).check(); }

@@ -1,5 +1,5 @@
-// What the parsers of the three levels share: words, numbers and marks of IR text, and errors with their place. A parser
-// derives from it. Private to ir/*_text.cpp.
+// What the parsers of all levels share: words, numbers and marks of IR text, and errors with their place. A parser
+// derives from it, and hands itself to functions that read what several texts have. Private to what reads text in ir/.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline bool is_word_char(char c, bool dots) {
 }
 
 class Lexer {
- protected:
+ public:
   // Comments go from their mark to the end of the line. `dots`: words hold dots too.
   Lexer(std::string_view text, std::string_view file, std::string_view comment, bool dots)
       : text_(text), file_(file), comment_(comment), dots_(dots) {}

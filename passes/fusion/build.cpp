@@ -1,4 +1,4 @@
-// A finished group -> kernel IR. Views dissolve into index expressions; members become instructions in the
+// A finished group -> kernel IR, or a call. Views dissolve into index expressions; members become instructions in the
 // order of their nodes; what the group does not compute is loaded. In: a Group. Out: a FusedKernel whose
 // buffers and scalars name the nodes behind them.
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 class Build {
  public:
-  explicit Build(const Group& group) : group_(group), builder_(result_.kernel) {}
+  explicit Build(const Group& group) : group_(group), kernel_(result_.work.emplace<ir::Kernel>()), builder_(kernel_) {}
 
   FusedKernel run() {
     number_axes();
@@ -33,7 +33,6 @@ class Build {
   // Parallel axes first, in the order of the root's dims; then inner or contract axes.
   void number_axes() {
     static constexpr const char* parallel[] = {"i", "j", "k", "l", "m", "n"};
-    ir::Kernel& kernel = result_.kernel;
     axis_.assign(group_.axes.size(), Index());
     size_t count = 0;
     for (size_t a = 0; a < group_.axes.size(); ++a) {
@@ -41,7 +40,7 @@ class Build {
       if (axis.kind != AxisKind::Parallel || axis.extent == 1) continue;
       std::string text = count < 6 ? parallel[count] : "i" + std::to_string(count);
       ++count;
-      axis_[a] = kernel.axis(kernel.add_axis(text, axis.extent, AxisKind::Parallel));
+      axis_[a] = kernel_.axis(kernel_.add_axis(text, axis.extent, AxisKind::Parallel));
     }
     if (group_.reduction) number("r", group_.reduction->axes, AxisKind::Inner);
     if (group_.scan) number("s", {group_.scan->axis}, AxisKind::Serial);
@@ -53,10 +52,9 @@ class Build {
   }
 
   void number(const std::string& name, const std::vector<int>& axes, AxisKind kind) {
-    ir::Kernel& kernel = result_.kernel;
     for (size_t i = 0; i < axes.size(); ++i) {
       const std::string text = axes.size() == 1 ? name : name + std::to_string(i);
-      axis_[axes[i]] = kernel.axis(kernel.add_axis(text, group_.extent(axes[i]), kind));
+      axis_[axes[i]] = kernel_.axis(kernel_.add_axis(text, group_.extent(axes[i]), kind));
     }
   }
 
@@ -83,7 +81,7 @@ class Build {
 
   Level level_of(const Index& index) const {
     for (int a : index.axes()) {
-      const Level level = ir::level_of(result_.kernel.axes[a].kind);
+      const Level level = ir::level_of(kernel_.axes[a].kind);
       if (level != Level::Row) return level;
     }
     return Level::Row;
@@ -94,7 +92,7 @@ class Build {
     const Member& m = group_.members.front();
     updated_ = buffer_behind(m.node->inputs()[0]);
     place_ = renumber(update_place(*m.node, m.map));
-    update_slot_ = result_.kernel.add_buffer("y0", m.node->dtype(), ir::Role::InOut, m.node->numel());
+    update_slot_ = kernel_.add_buffer("y0", m.node->dtype(), ir::Role::InOut, m.node->numel());
     result_.outputs.push_back(m.node);
     result_.bases.push_back(updated_);
   }
@@ -104,7 +102,7 @@ class Build {
       if (result_.inputs[i] == node) return in_slot_[i];
     }
     result_.inputs.push_back(node);
-    in_slot_.push_back(result_.kernel.add_buffer("x" + std::to_string(in_slot_.size()), node->dtype(),
+    in_slot_.push_back(kernel_.add_buffer("x" + std::to_string(in_slot_.size()), node->dtype(),
                                                  ir::Role::In, node->numel()));
     return in_slot_.back();
   }
@@ -123,7 +121,7 @@ class Build {
     }
     result_.scalars.push_back(node);
     return builder_.scalar(
-        result_.kernel.add_scalar("a" + std::to_string(result_.scalars.size() - 1), node->dtype()));
+        kernel_.add_scalar("a" + std::to_string(result_.scalars.size() - 1), node->dtype()));
   }
 
   // The value of `node` at `map` (in the group's axes), looking through views. Where a guard fails it is
@@ -235,7 +233,7 @@ class Build {
       builder_.store(update_slot_, place_, value_.at(node), level_of(place_));
       return;
     }
-    int buffer = result_.kernel.add_buffer("y" + std::to_string(result_.outputs.size()), node->dtype(),
+    int buffer = kernel_.add_buffer("y" + std::to_string(result_.outputs.size()), node->dtype(),
                                            ir::Role::Out, node->numel());
     result_.outputs.push_back(node);
     Index index = renumber(ir::flatten(m.map, node->shape()));
@@ -257,11 +255,12 @@ class Build {
       std::replace(text.begin(), text.end(), '.', '_');
       ++shown;
     }
-    result_.kernel.name = text;
+    kernel_.name = text;
   }
 
   const Group& group_;
   FusedKernel result_;
+  ir::Kernel& kernel_;  // of the result
   ir::KernelBuilder builder_;
   std::vector<Index> axis_;  // of the kernel, by the group's axis
   bool renumbered_ = false;  // is any of them another one
@@ -272,105 +271,46 @@ class Build {
   int update_slot_ = -1;
 };
 
-}  // namespace
-
-namespace {
-
-// The view chain of a routine's operand over a placeholder for what is behind it.
-ir::NodeRef over_placeholder(Node* operand, const Node* buffer) {
-  if (buffer->op() == Op::Const) {
-    const ir::Dims one(operand->shape().size(), 1);
-    return ir::expand(ir::make_input(operand->dtype(), one, nullptr, operand->device()), operand->shape());
-  }
-  std::vector<Node*> views;
-  for (Node* node = operand; node != buffer; node = node->inputs()[0]) views.push_back(node);
-  ir::NodeRef result = ir::make_input(buffer->dtype(), buffer->shape(), nullptr, buffer->device());
-  for (; !views.empty(); views.pop_back())
-    result = ir::make_node(views.back()->op(), {{result}}, views.back()->ints(), result->dtype(), ir::Folding::Off);
-  return result;
-}
-
-JoinPart join_part(const ir::Dims& shape, const PartSource& source, const ir::Dims& strides, int64_t to) {
-  JoinPart part{source.offset, to, {}, source.buffer->op() == Op::Const};
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 1) continue;
-    const JoinPart::Dim dim{shape[d], source.strides[d], strides[d]};
-    if (!part.dims.empty() && part.dims.back().from == dim.from * dim.extent &&
-        part.dims.back().to == dim.to * dim.extent) {
-      part.dims.back() = {part.dims.back().extent * dim.extent, dim.from, dim.to};
-    } else {
-      part.dims.push_back(dim);
-    }
-  }
-  return part;
-}
-
-FusedKernel build_join(Node* cat) {
-  FusedKernel result;
-  result.kernel.name = ir::info(cat->op()).text;
-  auto parts = std::make_shared<std::vector<JoinPart>>();
-  std::vector<ir::NodeRef> operands;
-  const ir::Dims strides = ir::contiguous_strides(cat->shape());
-  const auto dim = static_cast<size_t>(cat->ints()[0]);
-  int64_t start = 0;
-  for (Node* operand : cat->inputs()) {
-    const PartSource source = part_source(operand);
-    const bool constant = source.buffer->op() == Op::Const;
-    result.kernel.add_buffer("x" + std::to_string(operands.size()), operand->dtype(), ir::Role::In,
-                             constant ? 1 : operand->numel());
-    result.inputs.push_back(source.buffer);
-    if (constant) result.scalars.push_back(source.buffer);
-    operands.push_back(over_placeholder(operand, source.buffer));
-    parts->push_back(join_part(operand->shape(), source, strides, start * strides[dim]));
-    start += operand->shape()[dim];
-  }
-  result.kernel.add_buffer("y0", cat->dtype(), ir::Role::Out, cat->numel());
-  result.outputs = result.fused = {cat};
-  result.routine = ir::make_node(Op::Cat, operands, cat->ints(), cat->dtype(), ir::Folding::Off);
-  result.parts = std::move(parts);
-  return result;
-}
-
-FusedKernel build_routine(const Group& group) {
+FusedKernel build_call(const Group& group) {
   std::vector<Node*> made;  // in one order, whatever that of the graph is
   for (const Member& member : group.members) made.push_back(member.node);
   std::sort(made.begin(), made.end(), [](const Node* a, const Node* b) { return a->op() < b->op(); });
-  Node* const node = made.front();
-  if (node->op() == Op::Cat) return build_join(node);
+  const Node& node = *made.front();
   FusedKernel result;
-  result.kernel.name = ir::info(node->op()).text;
+  ir::Call& call = result.work.emplace<ir::Call>();
+  call.name = ir::info(node.op()).text;
   std::vector<ir::NodeRef> placeholders;
-  for (Node* input : node->inputs()) {
-    if (ir::is_attention(node->op())) {
-      const PartSource source = attention_source(input);
-      result.kernel.add_buffer("x" + std::to_string(placeholders.size()), input->dtype(), ir::Role::In, source.buffer->numel());
+  for (Node* operand : node.inputs()) {
+    const OperandSource source = operand_source(node, operand);
+    const std::string number = std::to_string(placeholders.size());
+    ir::View view{-1, -1, source.offset, source.strides};
+    if (ir::writes_over(node.op()) && placeholders.empty()) {
+      result.bases.push_back(source.buffer);  // in the result's buffer
+    } else if (node.op() == Op::Cat && source.buffer->op() == Op::Const) {
+      view.scalar = call.add_scalar("a" + number, operand->dtype());
+      result.scalars.push_back(source.buffer);
+    } else {
+      view.buffer = call.add_buffer("x" + number, operand->dtype(), ir::Role::In, source.buffer->numel());
       result.inputs.push_back(source.buffer);
-      result.layouts.push_back({source.offset, source.strides});
-      placeholders.push_back(over_placeholder(input, source.buffer));
-      continue;
     }
-    Node* operand = routine_operand(*node, input);
-    result.kernel.add_buffer("x" + std::to_string(placeholders.size()), operand->dtype(), ir::Role::In,
-                             operand->numel());
-    result.inputs.push_back(buffer_behind(operand));
+    call.operands.push_back(std::move(view));
     placeholders.push_back(ir::make_input(operand->dtype(), operand->shape(), nullptr, operand->device()));
-    if (reads_through(*node, input))
-      placeholders.back() = ir::make_node(input->op(), {{placeholders.back()}}, input->ints(), input->dtype(), ir::Folding::Off);
   }
   for (const Node* output : made) {
-    result.kernel.add_buffer("y" + std::to_string(result.twins.size()), output->dtype(), ir::Role::Out, output->numel());
-    result.twins.push_back(ir::make_node(output->op(), placeholders, output->ints(), output->dtype(), ir::Folding::Off));
+    const int buffer = call.add_buffer("y" + std::to_string(call.results.size()), output->dtype(), result.bases.empty() ? ir::Role::Out : ir::Role::InOut,
+                                       output->numel());
+    call.stored.push_back({buffer, -1, 0, ir::row_major_strides(output->shape())});
+    call.results.push_back(ir::make_node(output->op(), placeholders, output->ints(), output->dtype(), ir::Folding::Off));
   }
+  if (!result.bases.empty()) call.operands[0] = call.stored[0];
   result.outputs = result.fused = std::move(made);
-  result.routine = result.twins.front();
-  result.twins.erase(result.twins.begin());
   return result;
 }
 
 }  // namespace
 
 FusedKernel build_kernel(const Group& group) {
-  return group.routine ? build_routine(group) : Build(group).run();
+  return group.call ? build_call(group) : Build(group).run();
 }
 
 }  // namespace tenon::passes::fusion

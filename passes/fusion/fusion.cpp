@@ -15,10 +15,10 @@ namespace tenon::passes {
 namespace fusion {
 namespace {
 
-// One node, computed by a call of the library.
+// One node, computed by a call.
 void start_call(Groups& groups, Node* node) {
   const int g = groups.add_group();
-  groups.group(g).routine = true;
+  groups.group(g).call = true;
   groups.place(g, node, {}, true);
   for (const Node* source : groups.group(g).reads) {
     if (!source->is_leaf()) groups.refuse(source, {node}, "a routine of the library reads whole buffers");
@@ -34,7 +34,7 @@ bool join_call(Groups& groups, Node* node) {
   if (!ir::is_attention(node->op()) || !groups.options().enabled) return false;
   for (size_t g = 0; g < groups.size(); ++g) {
     const auto number = static_cast<int>(g);
-    if (!groups.alive(number) || !groups.group(number).routine) continue;
+    if (!groups.alive(number) || !groups.group(number).call) continue;
     const Node& first = *groups.group(number).members.front().node;
     if (!ir::is_attention(first.op()) || first.inputs() != node->inputs() || !same_attention(first, *node)) continue;
     groups.place(number, node, {}, true);
@@ -120,13 +120,6 @@ std::optional<ProductCosts> product_costs(const FusedKernel& fused, const ir::Ta
     return std::find(node->inputs().begin(), node->inputs().end(), *dot) != node->inputs().end();
   });
   return product_costs(*fusion::form_of_call(**dot, followed).product, target);
-}
-
-std::string print(const FusedKernel& fused) {
-  if (!fused.routine) return ir::print(fused.kernel);
-  std::vector<ir::NodeRef> results{fused.routine};
-  results.insert(results.end(), fused.twins.begin(), fused.twins.end());
-  return "# a routine of the library\n" + ir::print(ir::Graph::of(results, fused.kernel.name));
 }
 
 FusionResult fuse(const std::vector<ir::NodeRef>& outputs, const FusionOptions& options) {

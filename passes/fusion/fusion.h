@@ -9,13 +9,12 @@
 //   fusion.cpp    the walk                                     order.cpp, build.cpp   the kernels, in order
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/call/work.h"
 #include "ir/graph/graph.h"
-#include "ir/kernel/kernel.h"
 #include "ir/op/target.h"
 #include "passes/schedule/schedule.h"
 
@@ -40,27 +39,22 @@ struct FusionOptions {
 };
 
 struct FusedKernel {
-  ir::Kernel kernel;  // of a routine: its buffers alone
+  ir::Work work;  // a kernel, or a call
   std::vector<ir::Node*> inputs;   // behind each In buffer, in buffer order
   std::vector<ir::Node*> outputs;  // behind each Out or InOut buffer: what it holds in the end
   std::vector<ir::Node*> bases;    // behind each InOut buffer: what it holds at first
-  std::vector<ir::Node*> scalars;  // the Const node behind each kernel scalar
+  std::vector<ir::Node*> scalars;  // the Const node behind each scalar
   std::vector<ir::Node*> fused;    // all nodes computed here, operands first
-  // Set if a routine of the library, or a call's generated code, computes the node in `fused` (with its twins): that node over
-  // placeholders, or over views of them. Each operand is an In buffer, the result is the Out buffer. What is behind an
-  // In buffer of a Cat may be a Const: then it holds that one element.
-  ir::NodeRef routine;
-  std::vector<ir::NodeRef> twins;  // further results of the same operands, over the same placeholders: each an Out buffer more
-  std::vector<OperandLayout> layouts;  // of an attention's operands, which may be views of what is in their buffers
-  std::shared_ptr<const std::vector<JoinPart>> parts;  // of a Cat that is a routine: what to copy from each operand
+
+  const std::string& name() const { return signature().name; }
+  const ir::Signature& signature() const { return ir::signature(work); }
+  const ir::Kernel& kernel() const { return std::get<ir::Kernel>(work); }
+  const ir::Call* call() const { return std::get_if<ir::Call>(&work); }  // null: it is a kernel
 };
 
 // The costs that decided whether a kernel or a library computes a product of floats; none if there is no choice. The library's
 // include the other launches that it needs, and the values that pass through memory for it.
 std::optional<ProductCosts> product_costs(const FusedKernel& fused, const ir::Target& target);
-
-// The kernel; or, in its place, the operation that the routine computes.
-std::string print(const FusedKernel& fused);
 
 // Why a value is stored rather than computed where it is read; or why two readers of it are not one kernel.
 struct Refusal {

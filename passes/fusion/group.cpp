@@ -171,7 +171,7 @@ Form::Product call_of(const Node& dot, bool followed) {
   };
   if (followed) passes_through_memory(dot);
   for (Node* operand : dot.inputs()) {
-    if (is_view(routine_source(dot, operand)->op())) passes_through_memory(*operand);
+    if (is_view(operand_source(dot, operand).buffer->op())) passes_through_memory(*operand);
   }
   return product;
 }

@@ -68,7 +68,7 @@ class Group {
   std::optional<Update> update;
   bool repeated = false;  // one of many that do the same: it has been merged with those of its team (siblings.cpp)
   bool turned = false;   // its root is a copy across the lines of what it copies, in which order it stores nothing else
-  bool routine = false;  // one node, or several results of the same operands, computed by a call; it has no axes
+  bool call = false;     // one node, or several results of the same operands; it has no axes
   Form form;             // what the schedules are asked about
   int cost = 0;
   SmallVector<const Node*, 4> shared;  // the members that it stores for other groups
@@ -128,7 +128,7 @@ bool is_copy(const Node& node);
 // What the node brings to the form of its group.
 void add_to(Form& form, const Node& node);
 
-// The node as a call of the library. `followed`: a kernel of the node's own would take in what reads it.
+// The node as a call. `followed`: a kernel of the node's own would take in what reads it.
 Form form_of_call(const Node& node, bool followed);
 
 // Builds the kernel of a finished group.

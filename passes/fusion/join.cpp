@@ -87,7 +87,7 @@ class Join {
   bool could_be_followed() const {
     const Request& first = state_.requests.front();
     const Group& reader = groups_.group(first.group);
-    if (node_->op() != Op::Dot || state_.whole || reader.routine) return false;
+    if (node_->op() != Op::Dot || state_.whole || reader.call) return false;
     const bool alike = std::all_of(state_.requests.begin(), state_.requests.end(), [&](const Request& r) {
       return r.group == first.group && r.map == first.map && r.access == Access::Value;
     });

@@ -10,7 +10,7 @@ namespace {
 
 // Whether the group's result is its base with something replaced.
 bool writes_over(const Group& g) {
-  return g.update || (g.routine && ir::writes_over(g.members.front().node->op()));
+  return g.update || (g.call && ir::writes_over(g.members.front().node->op()));
 }
 
 const Node* base_of(const Group& g) { return buffer_behind(g.members.front().node->inputs()[0]); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ir/call/call.h"
 #include "ir/graph/graph_evaluate.h"
 #include "passes/fusion/group.h"
 
@@ -77,10 +78,10 @@ std::vector<Read> reads_of_update(const Group& g, const Node& node, const Map& m
   return {{buffer_behind(node.inputs()[0]), {}, Access::Whole}, std::move(value)};
 }
 
-std::vector<Read> reads_of_routine(const Node& node) {
+std::vector<Read> reads_of_call(const Node& node) {
   std::vector<Read> sources;
   for (Node* operand : node.inputs()) {
-    Node* source = routine_source(node, operand);
+    Node* source = operand_source(node, operand).buffer;
     if (node.op() != Op::Cat || source->op() != Op::Const) sources.push_back({source, {}, Access::Whole});
   }
   return sources;
@@ -89,7 +90,7 @@ std::vector<Read> reads_of_routine(const Node& node) {
 }  // namespace
 
 std::vector<Read> reads(const Group& g, const Node& node, const Map& map) {
-  if (g.routine) return reads_of_routine(node);
+  if (g.call) return reads_of_call(node);
   const Op op = node.op();
   if (op == Op::Const || op == Op::Iota || is_empty_reduce(node)) return {};
   if (is_view(op)) return {{node.inputs()[0], through_view(node, map)}};
@@ -196,8 +197,8 @@ namespace {
 // Steps from neighbour to neighbour up to which a copy runs at the speed of memory, or nearly.
 constexpr int64_t kNearStep = 16;
 
-// The part as a view of the buffer behind it, if its neighbours are near each other there.
-std::optional<PartSource> seen_through(Node* part) {
+// The operand as a view of the buffer behind it, if its neighbours are near each other there.
+std::optional<OperandSource> seen_through(Node* part) {
   Map map;
   for (size_t d = 0; d < part->shape().size(); ++d) {
     const int64_t extent = part->shape()[d];
@@ -208,7 +209,7 @@ std::optional<PartSource> seen_through(Node* part) {
     map = through_view(*node, map);
     node = node->inputs()[0];
   }
-  PartSource source{node, 0, ir::Dims(part->shape().size(), 0)};
+  OperandSource source{node, 0, ir::Dims(part->shape().size(), 0)};
   if (node->op() == Op::Const) return source;
   if (node->op() == Op::Iota) return std::nullopt;
   const Index flat = ir::flatten(map, node->shape());
@@ -226,33 +227,44 @@ std::optional<PartSource> seen_through(Node* part) {
 
 }  // namespace
 
-PartSource part_source(Node* part) {
-  Node* buffer = buffer_behind(part);
-  if (is_view(buffer->op())) {
-    if (std::optional<PartSource> source = seen_through(part)) return *std::move(source);
-  }
-  if (buffer->op() == Op::Const) return {buffer, 0, ir::Dims(part->shape().size(), 0)};
-  return {buffer, 0, ir::contiguous_strides(part->shape())};
+namespace {
+
+bool suits_attention(const OperandSource& source, const Node& operand) {
+  const bool side_by_side = source.strides.back() == 1 || operand.shape().back() == 1;
+  return side_by_side && source.buffer->op() != Op::Const && std::ranges::all_of(source.strides, [](int64_t stride) { return stride >= 0; });
 }
 
-PartSource attention_source(Node* operand) {
+// Whether a permutation only turns the matrices that its last two dims are.
+bool is_transpose(const Node& node) {
+  if (node.op() != Op::Permute) return false;
+  const size_t rank = node.shape().size();
+  for (size_t d = 0; d + 2 < rank; ++d) {
+    if (node.ints()[d] != static_cast<int64_t>(d)) return false;
+  }
+  return rank >= 2 && node.ints()[rank - 1] == static_cast<int64_t>(rank) - 2;
+}
+
+bool is_shared_index(const Node& call, const Node* operand) {
+  const auto& inputs = call.inputs();
+  return ir::is_scatter(call.op()) && operand == inputs[1] && operand->op() == Op::Expand && inputs[0] != operand && inputs[2] != operand;
+}
+
+}  // namespace
+
+OperandSource operand_source(const Node& call, Node* operand) {
   Node* buffer = buffer_behind(operand);
-  if (is_view(buffer->op())) {
-    const std::optional<PartSource> source = seen_through(operand);
-    const bool side_by_side = source && (source->strides.back() == 1 || operand->shape().back() == 1);
-    const bool forward = source && std::none_of(source->strides.begin(), source->strides.end(), [](int64_t stride) { return stride < 0; });
-    if (side_by_side && forward && source->buffer->op() != Op::Const) return *source;
+  const bool is_cat = call.op() == Op::Cat;
+  if (is_view(buffer->op()) && (is_cat || ir::is_attention(call.op()))) {
+    std::optional<OperandSource> source = seen_through(operand);
+    if (source && (is_cat || suits_attention(*source, *operand))) return *std::move(source);
   }
-  PartSource source{buffer, 0, ir::contiguous_strides(operand->shape())};
-  for (size_t d = 0; d < source.strides.size(); ++d) {
-    if (operand->shape()[d] == 1) source.strides[d] = 0;
-  }
+  if (is_cat && buffer->op() == Op::Const) return {buffer, 0, ir::Dims(operand->shape().size(), 0)};
+  const bool is_transposed = call.op() == Op::Dot && is_transpose(*operand);
+  if (!is_transposed && !is_shared_index(call, operand)) return {buffer, 0, ir::row_major_strides(operand->shape())};
+  Node* x = operand->inputs()[0];
+  OperandSource source{buffer_behind(x), 0, ir::row_major_strides(x->shape())};
+  if (is_transposed) std::swap(source.strides.end()[-1], source.strides.end()[-2]);
   return source;
-}
-
-Node* routine_source(const Node& routine, Node* operand) {
-  if (ir::is_attention(routine.op())) return attention_source(operand).buffer;
-  return routine.op() == Op::Cat ? part_source(operand).buffer : buffer_behind(routine_operand(routine, operand));
 }
 
 // Parts that are yet to be computed may be written where they belong if each is one block of the result.

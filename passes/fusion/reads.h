@@ -35,8 +35,8 @@ struct Read {
   Access access = Access::Value;
   std::vector<Guard> guards = {};  // in the group's axes: where the element is there
 };
-// The operands of `node`, computed in group g at `map`, in their order; the buffers if it is a routine. Views of an operand
-// are not looked through. Constants that are arguments of a routine are left out.
+// The operands of `node`, computed in group g at `map`, in their order; the buffers if it is a call. Views of an operand
+// are not looked through. Constants that are arguments of a call are left out.
 std::vector<Read> reads(const Group& g, const Node& node, const Map& map);
 
 // The map of input number `input` of a pure view node, given the map of the view.
@@ -67,45 +67,24 @@ inline bool is_update(const Node& node) {
 // Where in its base an Update stores the value's element at `map`.
 Index update_place(const Node& update, const Map& map);
 
-// The node whose buffer holds the elements of a routine's operand: a reshape has those of its source.
+// The node whose buffer holds the elements of an operand that is in memory: a reshape has those of its source.
 inline Node* buffer_behind(Node* operand) {
   while (operand->op() == Op::Reshape) operand = operand->inputs()[0];
   return operand;
 }
-// Whether a permutation only turns the matrices that its last two dims are.
-inline bool is_transpose(const Node& node) {
-  if (node.op() != Op::Permute) return false;
-  const size_t rank = node.shape().size();
-  for (size_t d = 0; d + 2 < rank; ++d) {
-    if (node.ints()[d] != static_cast<int64_t>(d)) return false;
-  }
-  return rank >= 2 && node.ints()[rank - 1] == static_cast<int64_t>(rank) - 2;
-}
-// A product reads matrices as they lie, or transposed. A scatter reads its index through an expand, so that one index serves a
-// whole row; unless another operand is that node too.
-inline bool reads_through(const Node& routine, const Node* operand) {
-  const auto& inputs = routine.inputs();
-  if (routine.op() == Op::Dot) return is_transpose(*operand);
-  return ir::is_scatter(routine.op()) && operand == inputs[1] && operand->op() == Op::Expand &&
-         inputs[0] != operand && inputs[2] != operand;
-}
-inline Node* routine_operand(const Node& routine, Node* operand) {
-  return reads_through(routine, operand) ? operand->inputs()[0] : operand;
-}
-
-// Where a part of a Cat lies: its element at the coordinates c is at offset + sum(c_d * strides_d) of `buffer`. Views
-// are looked through as long as neighbours stay near each other, else the part itself is a buffer. A Const is in no
-// buffer: it stands for one element.
-struct PartSource {
+// Where an operand of a call lies: its element at the coordinates c is at offset + sum(c_d * strides_d) of `buffer`. Views are looked
+// through where the call can read through them:
+//
+//   a cat          as long as neighbours stay near each other; a part that is a Const is in no buffer, and stands for one element
+//   an attention   where neighbours in the last dim are neighbours in memory
+//   a product      where its matrices lie transposed
+//   a scatter      its index through an expand, so that one index serves a whole row; unless another operand is that node too
+struct OperandSource {
   Node* buffer;
   int64_t offset;
-  ir::Dims strides;
+  ir::Dims strides;  // 0 along dims of one element
 };
-PartSource part_source(Node* part);
-// The same of an attention's operand. Views are looked through where neighbours in the last dim are neighbours in memory.
-PartSource attention_source(Node* operand);
-// The node whose buffer a routine reads for this operand.
-Node* routine_source(const Node& routine, Node* operand);
+OperandSource operand_source(const Node& call, Node* operand);
 // Whether a Cat is better copied together than read by guarded loads.
 bool copies_parts(const Node& cat, const FusionLimits& limits);
 

@@ -50,22 +50,20 @@ std::vector<ValueId> Points::places(Context& c, ValueId point) const {
   return places;
 }
 
-AttentionBuffers::AttentionBuffers(const Context& c, const Call& call)
-    : batches_(c.kernel.buffers.size(), true), layouts_(call.layouts.begin(), call.layouts.end()) {
-  const auto result = [&](const ir::Node& made) {
-    results_.emplace_back(made.op(), static_cast<int32_t>(layouts_.size()));
-    const ir::Dims strides = ir::contiguous_strides(made.shape());
-    OperandLayout layout;
-    for (const int64_t d : ir::attention_dims(made)) layout.strides.push_back(strides[d]);
-    layouts_.push_back(std::move(layout));
-  };
-  result(call.node);
-  for (const ir::NodeRef& twin : call.twins) result(*twin);
-  const ir::Dims dims = ir::attention_dims(call.node);
+AttentionBuffers::AttentionBuffers(const Call& call) : batches_(call.buffers.size(), true), views_(call.operands) {
+  for (size_t k = 0; k < call.results.size(); ++k) {
+    const ir::Node& made = *call.results[k];
+    results_.emplace_back(made.op(), call.stored[k].buffer);
+    ir::View view = call.stored[k];
+    const ir::Dims dims = ir::attention_dims(made);
+    for (size_t d = 0; d < dims.size(); ++d) view.strides[d] = call.stored[k].strides[dims[d]];
+    views_.push_back(std::move(view));
+  }
+  const ir::Dims dims = ir::attention_dims(call.node());
   for (size_t d = 0; d + 2 < dims.size(); ++d) {
     std::vector<int64_t> steps;
-    for (const OperandLayout& layout : layouts_) steps.push_back(layout.strides[d]);
-    batches_.dim(call.node.shape()[dims[d]], std::move(steps));
+    for (const ir::View& view : views_) steps.push_back(view.strides[d]);
+    batches_.dim(call.node().shape()[dims[d]], std::move(steps));
   }
 }
 
@@ -79,7 +77,7 @@ std::optional<int32_t> AttentionBuffers::result_of(Op op) const {
 std::vector<ValueId> AttentionBuffers::begins(Context& c, ValueId batch) const {
   std::vector<ValueId> begins = batches_.places(c, batch);
   for (size_t i = 0; i < begins.size(); ++i) {
-    if (layouts_[i].offset != 0) begins[i] = c.add(begins[i], c.nest.size(layouts_[i].offset));
+    if (views_[i].offset != 0) begins[i] = c.add(begins[i], c.nest.size(views_[i].offset));
   }
   return begins;
 }

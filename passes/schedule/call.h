@@ -33,18 +33,18 @@ class Points {
   std::vector<Dim> dims_;
 };
 
-// The buffers of an attention or of its gradient: operands as they lie, then the result and its twins, each a matrix for each batch.
+// The buffers of an attention or of its gradient: operands as they lie, then the results, each a matrix for each batch.
 class AttentionBuffers {
  public:
-  AttentionBuffers(const Context& c, const Call& call);
+  explicit AttentionBuffers(const Call& call);
   int64_t batches() const { return batches_.count(); }
   std::optional<int32_t> result_of(Op op) const;                 // none: it is not asked for
   std::vector<ValueId> begins(Context& c, ValueId batch) const;  // its first element in each buffer
-  int64_t row_step(int32_t buffer) const { return layouts_[static_cast<size_t>(buffer)].strides.end()[-2]; }
+  int64_t row_step(int32_t buffer) const { return views_[static_cast<size_t>(buffer)].strides.end()[-2]; }
 
  private:
   Points batches_;  // in row-major order
-  std::vector<OperandLayout> layouts_;
+  std::vector<ir::View> views_;  // by buffer; of a result: with the dims of ir::attention_dims
   std::vector<std::pair<Op, int32_t>> results_;
 };
 

@@ -26,7 +26,7 @@ constexpr Answer refuses(std::string_view reason) { return {Schedule::Fit::Refus
 // --- what each kind of schedule accepts
 
 Answer takes_maps(const Form& form, const Target&) {
-  return form.lanes + form.columns + form.scans + form.contractions == 0 ? kTakes : kOtherKind;
+  return !form.call && form.lanes + form.columns + form.scans + form.contractions == 0 ? kTakes : kOtherKind;
 }
 
 Answer takes_scans(const Form& form, const Target&) {
@@ -81,7 +81,7 @@ Answer takes_contraction(const Form& form, const Target& target) {
   return kTakes;
 }
 
-// --- what the library computes
+// --- what calls compute
 
 template <Op... ops>
 Answer calls(const Form& form, const Target&) {
@@ -118,7 +118,7 @@ Answer calls_products(const Form& form, const Target& target) {
 // --- how each is called
 
 template <void (*run)(cpu::Context&)>
-void on_cpu(const ir::Kernel& kernel, const Target& target, KnownLowered known, Lowered& lowered) {
+void kernel_on_cpu(const ir::Kernel& kernel, const Target& target, KnownLowered known, Lowered& lowered) {
   cpu::Context context(kernel, lowered, std::get<CpuTarget>(target), known);
   run(context);
   if (!lowered.known) lowered.known = context.builder.finish();
@@ -126,12 +126,17 @@ void on_cpu(const ir::Kernel& kernel, const Target& target, KnownLowered known, 
   lowered.donations = in_place_pairs(kernel, context.loops());
 }
 
-void split_on_cpu(const ir::Kernel& kernel, const Target& target, KnownLowered known, Lowered& lowered) {
-  on_cpu<cpu::lower_short_rows>(*split_axes(kernel), target, known, lowered);
+template <void (*run)(cpu::Context&)>
+void on_cpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
+  kernel_on_cpu<run>(std::get<ir::Kernel>(work), target, known, lowered);
 }
 
-void contraction_on_cpu(const ir::Kernel& kernel, const Target& target, KnownLowered known, Lowered& lowered) {
-  on_cpu<cpu::lower_contraction>(cpu::with_axes_of_one(kernel), target, known, lowered);
+void split_on_cpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
+  kernel_on_cpu<cpu::lower_short_rows>(*split_axes(std::get<ir::Kernel>(work)), target, known, lowered);
+}
+
+void contraction_on_cpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
+  kernel_on_cpu<cpu::lower_contraction>(cpu::with_axes_of_one(std::get<ir::Kernel>(work)), target, known, lowered);
 }
 
 void check_shared(const ir::Kernel& kernel, const GpuTarget& target, const Lowered& lowered) {
@@ -145,7 +150,8 @@ void check_shared(const ir::Kernel& kernel, const GpuTarget& target, const Lower
 }
 
 template <void (*run)(gpu::Context&)>
-void on_gpu(const ir::Kernel& kernel, const Target& target, KnownLowered known, Lowered& lowered) {
+void on_gpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
+  const auto& kernel = std::get<ir::Kernel>(work);
   gpu::Context context(kernel, lowered, std::get<GpuTarget>(target), known);
   run(context);
   check_shared(kernel, context.target, lowered);
@@ -167,18 +173,30 @@ void results_in_place(gpu::Context& c) {
   donate(c, in_place_results(c.kernel, c.loops));
 }
 
+// A kernel with the call's parameters alone, which the context of a schedule is made for.
+ir::Kernel parameters_of(const Call& call) {
+  ir::Kernel kernel;
+  static_cast<ir::Signature&>(kernel) = call;
+  std::replace(kernel.name.begin(), kernel.name.end(), '.', '_');
+  return kernel;
+}
+
 template <void (*run)(cpu::Context&, const Call&)>
-void call_on_cpu(const Call& call, const Target& target, KnownLowered known, Lowered& lowered) {
-  cpu::Context context(call.kernel, lowered, std::get<CpuTarget>(target), known);
+void call_on_cpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
+  const auto& call = std::get<Call>(work);
+  const ir::Kernel kernel = parameters_of(call);
+  cpu::Context context(kernel, lowered, std::get<CpuTarget>(target), known);
   run(context, call);
   lowered.known = context.builder.finish();
 }
 
 template <void (*run)(gpu::Context&, const Call&)>
-void call_on_gpu(const Call& call, const Target& target, KnownLowered known, Lowered& lowered) {
-  gpu::Context context(call.kernel, lowered, std::get<GpuTarget>(target), known);
+void call_on_gpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
+  const auto& call = std::get<Call>(work);
+  const ir::Kernel kernel = parameters_of(call);
+  gpu::Context context(kernel, lowered, std::get<GpuTarget>(target), known);
   run(context, call);
-  check_shared(call.kernel, context.target, lowered);
+  check_shared(kernel, context.target, lowered);
   lowered.known = context.builder.finish();
 }
 
@@ -230,7 +248,7 @@ constexpr Schedule kSchedules[] = {
     {"indexed", kCpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
     {"recurrence", kCpu, calls_class<ir::OpClass::Recurrence>, nullptr, nullptr},
     {"join", kCpu, calls<Op::Cat>, nullptr, nullptr},
-    {"attention", kCpu, calls_attention, nullptr, nullptr, call_on_cpu<cpu::call_attention>},
+    {"attention", kCpu, calls_attention, nullptr, call_on_cpu<cpu::call_attention>},
 
     {"contraction", kGpu, takes_contraction, nullptr, on_gpu<results_in_place<gpu::lower_contraction>>},
     {"scan", kGpu, takes_scans, nullptr, on_gpu<gpu::lower_scan>},
@@ -238,31 +256,27 @@ constexpr Schedule kSchedules[] = {
     {"columns", kGpu, takes_columns, nullptr, on_gpu<results_in_place<gpu::lower_columns>>},
     {"transpose", kGpu, takes_maps, is_transposed_on_gpu, on_gpu<map_in_place<gpu::lower_transpose>>},
     {"pointwise", kGpu, takes_maps, nullptr, on_gpu<map_in_place<gpu::lower_pointwise>>},
-    {"sort", kGpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr, call_on_gpu<gpu::call_sort>},
-    {"scatter", kGpu, calls_scatters, nullptr, nullptr, call_on_gpu<gpu::call_scatter>},
-    {"mask", kGpu, calls<Op::Nonzero, Op::Compress, Op::ScatterMask>, nullptr, nullptr, call_on_gpu<gpu::call_mask>},
+    {"sort", kGpu, calls_class<ir::OpClass::Sort>, nullptr, call_on_gpu<gpu::call_sort>},
+    {"scatter", kGpu, calls_scatters, nullptr, call_on_gpu<gpu::call_scatter>},
+    {"mask", kGpu, calls<Op::Nonzero, Op::Compress, Op::ScatterMask>, nullptr, call_on_gpu<gpu::call_mask>},
     {"indexed", kGpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
     {"recurrence", kGpu, calls_class<ir::OpClass::Recurrence>, nullptr, nullptr},
-    {"join", kGpu, calls<Op::Cat>, nullptr, nullptr, call_on_gpu<gpu::call_join>},
-    {"attention", kGpu, calls_attention, nullptr, nullptr, call_on_gpu<gpu::call_attention>},
+    {"join", kGpu, calls<Op::Cat>, nullptr, call_on_gpu<gpu::call_join>},
+    {"attention", kGpu, calls_attention, nullptr, call_on_gpu<gpu::call_attention>},
     {"product", kGpu, calls_products, nullptr, nullptr},
 };
-
-const Schedule* schedule_of_call(Op call, const Target& target) {
-  Form form;
-  form.call = call;
-  for (const Schedule& s : kSchedules) {
-    if (s.device == ir::kind(target) && !s.lower && s.accepts(form, target).fit == Schedule::Fit::Takes) return &s;
-  }
-  return nullptr;
-}
 
 }  // namespace
 
 std::span<const Schedule> schedules() { return kSchedules; }
 
-Form form_of(const ir::Kernel& kernel) {
+Form form_of(const ir::Work& work) {
   Form form;
+  if (const auto* call = std::get_if<Call>(&work)) {
+    form.call = call->op();
+    return form;
+  }
+  const auto& kernel = std::get<ir::Kernel>(work);
   form.contract_axes = static_cast<int>(ir::axes_of(kernel, ir::AxisKind::Contract).size());
   for (const ir::Instr& in : kernel.instrs) {
     if (ir::is_reduce(in.op)) ++(in.tree == ir::ReduceTree::Lanes ? form.lanes : form.columns);
@@ -313,7 +327,7 @@ Acceptance accepts(const Form& form, const Target& target) {
   std::string_view reason = form.call ? "the library has no such operation" : "the device has no schedule for this kind of kernel";
   bool found_reason = false;
   for (const Schedule& s : kSchedules) {
-    if (s.device != ir::kind(target) || form.call.has_value() != (s.lower == nullptr)) continue;
+    if (s.device != ir::kind(target)) continue;
     const Answer answer = s.accepts(form, target);
     if (answer.fit == Schedule::Fit::Takes) return {true, s.name, {}};
     if (answer.fit == Schedule::Fit::OtherKind || std::exchange(found_reason, true)) continue;
@@ -324,59 +338,69 @@ Acceptance accepts(const Form& form, const Target& target) {
 
 namespace {
 
-// In the order of the table, the first that takes the kernel; null if none does.
-const Schedule* schedule_of(const ir::Kernel& kernel, const Target& target) {
-  const Form form = form_of(kernel);
+// In the order of the table, the first that takes the work; null if none does.
+const Schedule* schedule_of(const ir::Work& work, const Target& target) {
+  const Form form = form_of(work);
   for (const Schedule& s : kSchedules) {
-    if (s.device != ir::kind(target) || !s.lower) continue;
-    if (s.accepts(form, target).fit == Schedule::Fit::Takes && (!s.suits || s.suits(kernel, target))) return &s;
+    if (s.device != ir::kind(target) || s.accepts(form, target).fit != Schedule::Fit::Takes) continue;
+    if (!s.suits || s.suits(std::get<ir::Kernel>(work), target)) return &s;
   }
   return nullptr;
 }
 
 // Whether code that runs often has another schedule; what differs within a schedule it says itself.
-bool is_better_often(const ir::Kernel& kernel, const Schedule& schedule, const Target& target) {
+bool is_better_often(const ir::Work& work, const Schedule& schedule, const Target& target) {
   const auto* cpu = std::get_if<CpuTarget>(&target);
   if (!cpu || cpu->often) return false;
   CpuTarget often = *cpu;
   often.often = true;
-  return schedule_of(kernel, often) != &schedule;
+  return schedule_of(work, often) != &schedule;
+}
+
+// Whether the code of calls reads such views: operand by operand a buffer of its own, as fusion makes them.
+bool has_plain_views(const Call& call) {
+  int32_t buffer = 0;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const ir::View& view = call.operands[i];
+    if (view.scalar >= 0 || view == call.stored[0] || call.is_in_place(i)) continue;
+    if (view.buffer != buffer++) return false;
+    if (call.op() == Op::Cat || (ir::is_attention(call.op()) && (view.strides.back() == 1 || call.shape(i).back() == 1))) continue;
+    ir::Dims stored = call.shape(i);
+    for (size_t d = 0; d < stored.size(); ++d) {
+      if (view.strides[d] == 0 && ir::is_scatter(call.op()) && i == 1) stored[d] = 1;
+    }
+    if (view.offset != 0 || view.strides != ir::row_major_strides(stored)) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-Lowered lower(const ir::Kernel& kernel, const Target& target, KnownLowered known) {
+bool generates(const ir::Work& work, const Target& target) {
+  if (std::holds_alternative<ir::Kernel>(work)) return true;
+  const Schedule* schedule = schedule_of(work, target);
+  return schedule && schedule->lower;
+}
+
+Lowered lower(const ir::Work& work, const Target& target, KnownLowered known) {
+  const auto* call = std::get_if<Call>(&work);
   const auto fail = [&](const std::string& reason) {
-    throw ir::IrError("no " + std::string(ir::name(ir::kind(target))) + " schedule takes kernel '" + kernel.name + "': " + reason);
+    throw ir::IrError("no " + std::string(ir::name(ir::kind(target))) + " schedule takes " + (call ? "call '" : "kernel '") + ir::signature(work).name +
+                      "': " + reason);
   };
   try {
     ir::check(target);
   } catch (const ir::IrError& error) {
     fail(error.what());
   }
-  const Schedule* schedule = schedule_of(kernel, target);
-  if (!schedule) fail(std::string(accepts(form_of(kernel), target).reason));
+  const Schedule* schedule = schedule_of(work, target);
+  if (!schedule) fail(std::string(accepts(form_of(work), target).reason));
+  if (!schedule->lower) fail("the library computes it");
+  if (call && !has_plain_views(*call)) fail("its operands do not lie as its code reads them");
   Lowered lowered;
   lowered.schedule = schedule->name;
-  lowered.better_often = is_better_often(kernel, *schedule, target);
-  schedule->lower(kernel, target, known, lowered);
-  return lowered;
-}
-
-bool generates(Op call, const Target& target) {
-  const Schedule* schedule = schedule_of_call(call, target);
-  return schedule && schedule->lower_call;
-}
-
-Lowered lower_call(const Call& call, const Target& target, KnownLowered known) {
-  const Op op = call.node.op();
-  if (!generates(op, target)) throw ir::IrError("no schedule of a call takes '" + std::string(ir::info(op).text) + "'");
-  ir::check(target);
-  const Schedule& schedule = *schedule_of_call(op, target);
-  Lowered lowered;
-  lowered.schedule = schedule.name;
-  schedule.lower_call(call, target, known, lowered);
-  std::replace(lowered.tree.name.begin(), lowered.tree.name.end(), '.', '_');
+  lowered.better_often = is_better_often(work, *schedule, target);
+  schedule->lower(work, target, known, lowered);
   return lowered;
 }
 

@@ -1,6 +1,6 @@
-// Schedules: a kernel (after run_kernel_passes) becomes a loop tree for one device. Shapes turn into size
+// Schedules: a kernel (after run_kernel_passes) or a call becomes a loop tree for one device. Shapes turn into size
 // parameters. All schedules stand in one table, and beside them what the runtime's library computes. Fusion asks
-// the table before it merges; lower() takes the first schedule that accepts the kernel and suits it.
+// the table before it merges; lower() takes the first schedule that accepts the work and suits it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "ir/call/work.h"
 #include "ir/graph/graph.h"
-#include "ir/kernel/kernel.h"
 #include "ir/looptree/looptree.h"
 #include "ir/op/target.h"
 
@@ -66,7 +66,7 @@ struct Form {
   // How an operand of a contraction comes about, point by point of the contraction. Picked: a load at a computed place is in it.
   enum class Operand : uint8_t { Loaded, Computed, Picked };
 
-  std::optional<ir::Op> call;  // one operation on whole buffers: a call of the library, no kernel
+  std::optional<ir::Op> call;  // one operation on whole buffers, no kernel
   // If the call is a product (Op::Dot): its extents, and the work left to other kernels that a kernel for the product would
   // take in: its epilogue, the views that its operands are.
   struct Product {
@@ -90,8 +90,8 @@ struct Form {
   int operand_cost = 0;    // of what computes them, in add-equivalents an element
   int64_t kept_bytes = 0;  // of a row: values that are computed before a reduction and needed after it
 };
-// The form of a kernel that exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes).
-Form form_of(const ir::Kernel& kernel);
+// The form of what exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes, extents of a call).
+Form form_of(const ir::Work& work);
 
 Form form_of_attention(const ir::Node& attention);
 
@@ -117,37 +117,6 @@ struct Acceptance {
   std::string_view by, reason;
 };
 
-// One part of a Cat that is laid beside the others: the elements that are to move. Neighbouring dims that are
-// one run on both sides are one dim; all steps in `from` are 0 for a constant, which is a buffer of one element.
-struct JoinPart {
-  struct Dim {
-    int64_t extent, from, to;  // steps in elements
-    bool operator==(const Dim&) const = default;
-  };
-  int64_t from = 0, to = 0;      // the first element's place in its buffer and in the result
-  SmallVector<Dim, 2> dims;      // outermost first
-  bool constant = false;         // the elements are one, given as an argument
-  bool operator==(const JoinPart&) const = default;
-};
-
-// Where an operand lies: its element at c is at offset + sum(c_d * strides_d) of its buffer. Dims of one element have stride 0.
-struct OperandLayout {
-  int64_t offset = 0;
-  ir::Dims strides;
-  bool operator==(const OperandLayout&) const = default;
-};
-
-// One operation on whole buffers, where a device has generated code for it. `kernel` has buffers and scalars alone: the
-// operands, but for a base that the operation writes over, then the result, which holds the base's elements to begin with, then those of its twins.
-// The parts of a Cat that are constants are scalars.
-struct Call {
-  const ir::Kernel& kernel;
-  const ir::Node& node;  // over placeholders (FusedKernel::routine)
-  const std::vector<JoinPart>* parts = nullptr;  // of a Cat: those that are to be copied
-  std::span<const ir::NodeRef> twins = {};       // other results of the same operands (FusedKernel::twins)
-  std::span<const OperandLayout> layouts = {};   // of an attention's operands
-};
-
 struct Schedule {
   enum class Fit : uint8_t { Takes, OtherKind, Refuses };
   struct Answer {
@@ -158,17 +127,14 @@ struct Schedule {
   ir::TargetKind device;
   Answer (*accepts)(const Form&, const ir::Target&);
   bool (*suits)(const ir::Kernel&, const ir::Target&);  // among those that accept it, the first that suits; null: always
-  void (*lower)(const ir::Kernel&, const ir::Target&, KnownLowered, Lowered&);  // null: a call
-  void (*lower_call)(const Call&, const ir::Target&, KnownLowered, Lowered&) = nullptr;  // of a call; null: the device's library computes it
+  void (*lower)(const ir::Work&, const ir::Target&, KnownLowered, Lowered&);  // null: the device's library computes it
 };
 std::span<const Schedule> schedules();  // of all devices
 
 Acceptance accepts(const Form& form, const ir::Target& target);
-// Throws IrError with the kernel's name if no schedule of the target accepts it. Where the tree is one of `known`, that is given.
-Lowered lower(const ir::Kernel& kernel, const ir::Target& target, KnownLowered known = {});
-
-// Whether a call of this operation is generated code on the target, and that code.
-bool generates(ir::Op call, const ir::Target& target);
-Lowered lower_call(const Call& call, const ir::Target& target, KnownLowered known = {});
+// Whether it is generated code on the target: all kernels are, and some calls.
+bool generates(const ir::Work& work, const ir::Target& target);
+// That code. Throws IrError with the kernel's or call's name if there is none. Where the tree is one of `known`, that is given.
+Lowered lower(const ir::Work& work, const ir::Target& target, KnownLowered known = {});
 
 }  // namespace tenon::passes

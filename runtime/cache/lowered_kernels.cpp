@@ -1,11 +1,8 @@
-// Finding a tree by its kernel and target.
+// Finding a tree by its kernel or call and target.
 #include "runtime/cache/lowered_kernels.h"
 
 #include <algorithm>
 #include <utility>
-
-#include "ir/base/mix.h"
-#include "ir/kernel/kernel_equal.h"
 
 namespace tenon::runtime {
 namespace {
@@ -34,24 +31,18 @@ LoweredKernels& LoweredKernels::global() {
   return *all;
 }
 
-std::shared_ptr<const passes::Lowered> LoweredKernels::lower(const std::shared_ptr<const ir::Kernel>& kernel, const ir::Target& target,
+std::shared_ptr<const passes::Lowered> LoweredKernels::lower(const std::shared_ptr<const ir::Work>& work, const ir::Target& target,
                                                              const compiler::Settings& settings) {
-  if (settings.observer) return std::make_shared<const passes::Lowered>(compiler::lower_kernel(*kernel, target, settings));
-  const uint64_t hash = ir::hash_of_work(*kernel);
+  if (settings.observer) return std::make_shared<const passes::Lowered>(compiler::lower(*work, target, settings));
+  const uint64_t hash = ir::hash_of_work(*work);
   for (auto [it, end] = known_.equal_range(hash); it != end; ++it) {
-    if (it->second.target == target && ir::same_work(*it->second.kernel, *kernel)) return it->second.lowered;
+    if (it->second.target == target && ir::same_work(*it->second.work, *work)) return it->second.lowered;
   }
-  auto lowered = lower_like(of_form(ir::hash_of_form(*kernel)),
-                            [&](passes::KnownLowered known) { return compiler::lower_kernel(*kernel, target, settings, known); });
+  auto lowered = lower_like(of_form(ir::hash_of_form(*work)),
+                            [&](passes::KnownLowered known) { return compiler::lower(*work, target, settings, known); });
   if (known_.size() >= kMost) known_.clear();
-  known_.emplace(hash, Known{kernel, target, lowered});
+  known_.emplace(hash, Known{work, target, lowered});
   return lowered;
-}
-
-std::shared_ptr<const passes::Lowered> LoweredKernels::lower(const passes::Call& call, const ir::Target& target, const compiler::Settings& settings) {
-  if (settings.observer) return std::make_shared<const passes::Lowered>(compiler::lower_call(call, target, settings));
-  const uint64_t form = ir::mix(ir::hash_of_form(call.kernel), static_cast<uint64_t>(call.node.op()));
-  return lower_like(of_form(form), [&](passes::KnownLowered known) { return compiler::lower_call(call, target, settings, known); });
 }
 
 LoweredKernels::Alike& LoweredKernels::of_form(uint64_t form) {

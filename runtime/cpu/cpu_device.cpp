@@ -183,15 +183,9 @@ class CpuDevice final : public Device {
       });
     }
   }
-  void interpret(const Interpretation& work, Stream) override {
-    codegen::interpret(*work.kernel, work.buffers.data(), work.scalars.data());
-  }
-  void call_library(const LibraryCall& call, Stream) override {
-    if (call.interpreted) {
-      codegen::interpret(*call.node, call.buffers.data());
-    } else {
-      run_routine(*call.node, call.parts.get(), call.buffers.data());
-    }
+  void interpret(const Uncompiled& work, Stream) override { codegen::interpret(*work.work, work.buffers.data(), work.scalars.data()); }
+  void call_library(const Uncompiled& call, Stream) override {
+    run_routine(std::get<ir::Call>(*call.work), call.buffers.data(), call.scalars.data());
   }
 
   void in_parallel(int64_t count, const std::function<void(int64_t)>& body) override {

@@ -14,13 +14,14 @@
 #include <array>
 #include <cstring>
 
+#include "ir/call/join_parts.h"
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/thread_pool.h"
 
 namespace tenon::runtime {
 namespace {
 
-using passes::JoinPart;
+using ir::JoinPart;
 
 constexpr int64_t kStretchBytes = 128 << 10;  // rows laid together before the next part's turn: they stay in the cache
 constexpr int64_t kGrainBytes = 256 << 10;    // of the result, for one thread at a time
@@ -160,13 +161,14 @@ void copy_elements(T* to, const T* from, int64_t to_step, int64_t from_step, int
 
 class Join {
  public:
-  Join(const ir::Node& cat, const std::vector<JoinPart>& parts, void* const* buffers)
-      : parts_(parts), buffers_(buffers), item_(ir::item_size(cat.dtype())) {
+  Join(const ir::Call& call, void* const* buffers, const uint64_t* scalars)
+      : parts_(ir::join_parts(call)), buffers_(buffers), scalars_(scalars), item_(ir::item_size(call.node().dtype())) {
+    const ir::Node& cat = call.node();
     const auto dim = static_cast<size_t>(cat.ints()[0]);
     for (size_t d = 0; d < dim; ++d) rows_ *= cat.shape()[d];
     row_ = cat.numel() / rows_;
     streams_ = goes_past_caches(cat.numel() * item_);
-    result_ = static_cast<std::byte*>(buffers[parts.size()]);
+    result_ = static_cast<std::byte*>(buffers[call.stored[0].buffer]);
   }
 
   void run() const {
@@ -245,7 +247,9 @@ class Join {
 
   void copy_rows(size_t p, int64_t from, int64_t to, int64_t count, const JoinPart::Dim& run, int64_t rows,
                  const JoinPart::Dim& row) const {
-    const std::byte* source = static_cast<const std::byte*>(buffers_[p]) + from * item_;
+    const JoinPart& part = parts_[p];
+    const void* first = part.scalar >= 0 ? static_cast<const void*>(&scalars_[part.scalar]) : buffers_[part.buffer];
+    const std::byte* source = static_cast<const std::byte*>(first) + from * item_;
     std::byte* result = result_ + to * item_;
     if (source == result) return;  // the part lies where it belongs already
     if (count == 1 || (run.to == 1 && run.from == 1))
@@ -271,8 +275,9 @@ class Join {
     }
   }
 
-  const std::vector<JoinPart>& parts_;
+  const std::vector<JoinPart> parts_;
   void* const* buffers_;
+  const uint64_t* scalars_;
   const int64_t item_;
   int64_t rows_ = 1, row_;
   bool streams_;
@@ -281,8 +286,6 @@ class Join {
 
 }  // namespace
 
-void run_join(const ir::Node& cat, const std::vector<JoinPart>& parts, void* const* buffers) {
-  Join(cat, parts, buffers).run();
-}
+void run_join(const ir::Call& cat, void* const* buffers, const uint64_t* scalars) { Join(cat, buffers, scalars).run(); }
 
 }  // namespace tenon::runtime

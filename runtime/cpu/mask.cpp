@@ -223,14 +223,8 @@ void compress(const ir::Node& node, const void* x, const uint8_t* mask, void* re
              });
 }
 
-void scatter_mask(const ir::Node& node, const void* base, const uint8_t* mask, const void* value, void* result) {
+void scatter_mask(const ir::Node& node, const uint8_t* mask, const void* value, void* result) {
   const int64_t item = ir::item_size(node.dtype()), bytes = node.shape()[1] * item, rows = node.shape()[0];
-  if (result != base) {
-    ThreadPool::global().parallel_for(rows, std::max<int64_t>(1, (1 << 20) / bytes), [&](int64_t begin, int64_t end, int) {
-      std::memcpy(static_cast<std::byte*>(result) + begin * bytes, static_cast<const std::byte*>(base) + begin * bytes,
-                  static_cast<size_t>((end - begin) * bytes));
-    });
-  }
   each_block(node, mask, rows, node.inputs()[2]->shape()[0], [&](int64_t begin, int64_t end, int64_t start, int64_t count) {
     const auto as = [&](auto type) {
       using T = decltype(type);
@@ -257,7 +251,7 @@ void run_masked(const ir::Node& node, void* const* buffers) {
       return nonzero(node, static_cast<const uint8_t*>(buffers[0]), static_cast<int64_t*>(buffers[1]));
     case Op::Compress: return compress(node, buffers[0], static_cast<const uint8_t*>(buffers[1]), buffers[2]);
     default:
-      return scatter_mask(node, buffers[0], static_cast<const uint8_t*>(buffers[1]), buffers[2], buffers[3]);
+      return scatter_mask(node, static_cast<const uint8_t*>(buffers[0]), buffers[1], buffers[2]);
   }
 }
 

@@ -16,9 +16,10 @@ Lines lines_of(const ir::Dims& shape, int64_t dim) {
   return lines;
 }
 
-void run_routine(const ir::Node& node, const std::vector<passes::JoinPart>* parts, void* const* buffers) {
-  if (parts) {
-    run_join(node, *parts, buffers);
+void run_routine(const ir::Call& call, void* const* buffers, const uint64_t* scalars) {
+  const ir::Node& node = call.node();
+  if (node.op() == Op::Cat) {
+    run_join(call, buffers, scalars);
   } else if (node.op() == Op::Sort || node.op() == Op::SortPart) {
     const ir::Node& x = *node.inputs()[0];
     const Lines lines = lines_of(x.shape(), node.ints()[0]);
@@ -29,9 +30,9 @@ void run_routine(const ir::Node& node, const std::vector<passes::JoinPart>* part
   } else if (node.op() == Op::Nonzero || node.op() == Op::Compress || node.op() == Op::ScatterMask) {
     run_masked(node, buffers);
   } else if (ir::is_scatter(node.op())) {
-    run_scatter(node, buffers);
+    run_scatter(call, buffers);
   } else {
-    codegen::interpret(node, buffers);
+    codegen::interpret(call, buffers, scalars);
   }
 }
 

@@ -1,17 +1,14 @@
-// Operations that a routine of the library computes and no generated kernel: a plan calls them between its
-// launches. Takes a node over placeholders (see FusedKernel::routine) and memory for its operands and result.
+// Calls that a routine of the library computes and no generated code: a plan makes them between its launches. Takes a
+// call as fusion makes it (passes/fusion/build.cpp), and memory for its operands and results.
 #pragma once
 
-#include "ir/graph/graph.h"
-#include "passes/fusion/fusion.h"
+#include "ir/call/call.h"
 
 namespace tenon::runtime {
 
-// `buffers` are the operands (null if one has no elements), then the result; that of an operation which writes over its
-// base may lie on it, a part of a Cat in its result. `parts` are those of a Cat, null for all else. Splits the work over the
-// thread pool. Throws std::runtime_error for an index out of range, before
-// anything is written, and OutOfMemory.
-void run_routine(const ir::Node& node, const std::vector<passes::JoinPart>* parts, void* const* buffers);
+// `buffers` and `scalars` are the call's own; a buffer without elements is null, and a part of a Cat may lie in its result. Splits
+// the work over the thread pool. Throws std::runtime_error for an index out of range, before anything is written, and OutOfMemory.
+void run_routine(const ir::Call& call, void* const* buffers, const uint64_t* scalars);
 
 // A line: `count` elements `stride` apart, along dim `dim` of a tensor. Lines are numbered (outer, inner).
 struct Lines {
@@ -35,9 +32,9 @@ void select_lines(ir::DType dtype, const Lines& lines, bool descending, const Ra
 
 // Nonzero, Compress, ScatterMask.
 void run_masked(const ir::Node& node, void* const* buffers);
-void run_scatter(const ir::Node& node, void* const* buffers);
+void run_scatter(const ir::Call& call, void* const* buffers);
 
 // `cat` has elements; a part may lie where it belongs already.
-void run_join(const ir::Node& cat, const std::vector<passes::JoinPart>& parts, void* const* buffers);
+void run_join(const ir::Call& cat, void* const* buffers, const uint64_t* scalars);
 
 }  // namespace tenon::runtime

@@ -23,15 +23,13 @@ constexpr int64_t kLeastRun = 16;         // neighbours that stay together: a ca
 constexpr int64_t kCheckGrain = 1 << 16;  // indices that a thread checks at a time
 constexpr int64_t kGrain = 1 << 13;       // elements
 
-// What is in memory of the index: its operand, if it is an expand.
-const ir::Node& stored_index(const ir::Node& node) {
-  const ir::Node& index = *node.inputs()[1];
-  return index.op() == Op::Expand ? *index.inputs()[0] : index;
-}
+// Buffers of the call: the result, which begins as the base, is the last.
+enum Buffer : uint8_t { kIndex, kValue, kResult };
 
-void check_indices(const ir::Node& node, const int64_t* index) {
+void check_indices(const ir::Call& call, const int64_t* index) {
+  const ir::Node& node = call.node();
   const int64_t size = node.shape()[node.ints()[0]];
-  const int64_t count = stored_index(node).numel();
+  const int64_t count = call.buffer(kIndex).numel;
   std::atomic<int64_t> bad{0};
   std::atomic<bool> found{false};
   ThreadPool::global().parallel_for(count, kCheckGrain, [&](int64_t begin, int64_t end, int) {
@@ -92,22 +90,19 @@ struct Min {
 
 class Scatter {
  public:
-  Scatter(const ir::Node& node, void* const* buffers)
-      : node_(node),
-        shape_(node.inputs()[1]->shape()),
-        dim_(static_cast<size_t>(node.ints()[0])),
-        index_(static_cast<const int64_t*>(buffers[1])),
-        value_(buffers[2]),
-        result_(buffers[3]),
-        base_strides_(ir::contiguous_strides(node.shape())),
-        strides_(ir::contiguous_strides(shape_)),
-        index_strides_(ir::contiguous_strides(stored_index(node).shape())) {
-    for (size_t d = 0; d < shape_.size(); ++d) {
-      if (stored_index(node).shape()[d] != shape_[d]) index_strides_[d] = 0;
-    }
+  Scatter(const ir::Call& call, void* const* buffers)
+      : node_(call.node()),
+        shape_(call.shape(1)),
+        dim_(static_cast<size_t>(node_.ints()[0])),
+        index_(static_cast<const int64_t*>(buffers[kIndex])),
+        value_(buffers[kValue]),
+        result_(buffers[kResult]),
+        base_strides_(call.stored[0].strides),
+        strides_(call.operands[2].strides),
+        index_strides_(call.operands[1].strides) {
     const size_t last = shape_.size() - 1;
     run_ = dim_ == last ? 1 : shape_[last];
-    rows_ = node.inputs()[1]->numel() / (shape_[dim_] * run_);
+    rows_ = ir::element_count(shape_) / (shape_[dim_] * run_);
     const int64_t most = std::max<int64_t>(1, run_ / kLeastRun);
     pieces_ = std::clamp<int64_t>(ThreadPool::global().threads() / rows_, 1, most);
   }
@@ -206,12 +201,10 @@ class Scatter {
 
 }  // namespace
 
-void run_scatter(const ir::Node& node, void* const* buffers) {
-  const bool empty = node.inputs()[1]->numel() == 0;
-  if (!empty) check_indices(node, static_cast<const int64_t*>(buffers[1]));
-  if (buffers[3] != buffers[0])
-    std::memcpy(buffers[3], buffers[0], static_cast<size_t>(node.numel() * ir::item_size(node.dtype())));
-  if (!empty) Scatter(node, buffers).run();
+void run_scatter(const ir::Call& call, void* const* buffers) {
+  if (ir::element_count(call.shape(1)) == 0) return;
+  check_indices(call, static_cast<const int64_t*>(buffers[kIndex]));
+  Scatter(call, buffers).run();
 }
 
 }  // namespace tenon::runtime

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -49,13 +50,6 @@ std::string text_of(const ir::LoopTree& tree) {
   ir::LoopTree unnamed = tree;
   unnamed.name = kFunctions;
   return codegen::cuda::emit(unnamed);
-}
-
-// The bytes of a placeholder's buffer, below the views that an operand is.
-size_t bytes_behind(const ir::Node& operand) {
-  const ir::Node* node = &operand;
-  while (ir::is_movement(node->op()) && !node->inputs().empty()) node = node->inputs()[0];
-  return static_cast<size_t>(node->numel() * ir::item_size(node->dtype()));
 }
 
 }  // namespace
@@ -288,8 +282,8 @@ class Implementation final : public CudaDevice {
   std::string assembly_text(const ir::LoopTree& tree) override { return compile_to_ptx(codegen::cuda::emit(tree), architecture_); }
 
   void launch(const Launch& launch, Stream stream) override;
-  void interpret(const Interpretation& work, Stream stream) override;
-  void call_library(const LibraryCall& call, Stream stream) override;
+  void interpret(const Uncompiled& work, Stream stream) override;
+  void call_library(const Uncompiled& call, Stream stream) override;
 
   void begin_plan(std::shared_ptr<Recording>& recording, bool is_again, std::span<const StepOrder> order) override {
     inside_.emplace(*this);
@@ -385,7 +379,8 @@ class Implementation final : public CudaDevice {
     for (size_t i = 0; i < count; ++i) hand_in(Stream::Main, std::exchange(held_[i], {}));
   }
   void describe();
-  void multiply(const ir::NodeRef& node, const void* a, const void* b, void* c, bool tf32, CUstream on);
+  void multiply(const std::shared_ptr<const ir::Work>& product, std::array<void*, 3> buffers, bool tf32, CUstream on);
+  void on_host(const Uncompiled& work, Stream stream, void (Device::*run)(const Uncompiled&, Stream));  // done by the host, on copies
   void run_on_host(std::span<void* const> buffers, std::span<const size_t> bytes, std::span<const uint8_t> is_written, Stream stream,
                    const std::function<void(std::span<void* const>)>& work);
 
@@ -530,64 +525,44 @@ void Implementation::run_on_host(std::span<void* const> buffers, std::span<const
   }
 }
 
-void Implementation::interpret(const Interpretation& work, Stream stream) {
+void Implementation::on_host(const Uncompiled& work, Stream stream, void (Device::*run)(const Uncompiled&, Stream)) {
   std::vector<size_t> bytes;
   std::vector<uint8_t> is_written;
-  for (const ir::KernelBuffer& b : work.kernel->buffers) {
+  for (const ir::KernelBuffer& b : ir::signature(*work.work).buffers) {
     bytes.push_back(static_cast<size_t>(b.numel * ir::item_size(b.dtype)));
     is_written.push_back(b.role != ir::Role::In);
   }
   run_on_host(work.buffers, bytes, is_written, stream, [&](std::span<void* const> buffers) {
-    host_device().interpret({work.kernel, work.name, buffers, work.scalars}, Stream::Main);
+    (host_device().*run)({work.work, work.name, buffers, work.scalars}, Stream::Main);
   });
 }
 
+void Implementation::interpret(const Uncompiled& work, Stream stream) { on_host(work, stream, &Device::interpret); }
+
 // A product that the library refuses twice is computed on the host, since the work before it is handed in, and is the last of its: later
 // plans have none. In a capture nothing is handed in.
-void Implementation::multiply(const ir::NodeRef& node, const void* a, const void* b, void* c, bool tf32, CUstream on) {
+void Implementation::multiply(const std::shared_ptr<const ir::Work>& product, std::array<void*, 3> buffers, bool tf32, CUstream on) {
   for (const bool again : {false, true}) {
     try {
-      return products_.run(*node, a, b, c, tf32, on);
+      return products_.run(std::get<ir::Call>(*product), buffers[0], buffers[1], buffers[2], tf32, on);
     } catch (const std::exception& e) {
       if (on == capturing_) throw;
       if (again) products_.fail(e.what());
     }
   }
-  const size_t item = static_cast<size_t>(ir::item_size(node->dtype()));
-  std::vector<void*> buffers{const_cast<void*>(a), const_cast<void*>(b), c};
-  std::vector<size_t> bytes;
-  for (const ir::Node* operand : node->inputs()) bytes.push_back(bytes_behind(*operand));
-  bytes.push_back(static_cast<size_t>(node->numel()) * item);
-  run_on_host(buffers, bytes, std::vector<uint8_t>{0, 0, 1}, Stream::Main,
-              [&](std::span<void* const> on_host) { codegen::interpret(*node, on_host.data()); });
+  interpret({product, ir::signature(*product).name, buffers, {}}, Stream::Main);
 }
 
-void Implementation::call_library(const LibraryCall& call, Stream stream) {
-  const ir::Node& node = *call.node;
-  if (node.op() == ir::Op::Dot && !call.interpreted && Products::takes(node.dtype())) {
-    const Entered entered(*this);
-    const void *a = call.buffers[0], *b = call.buffers[1];
-    void* c = call.buffers[2];
-    const bool tf32 = tf32_;
-    return hand_in(stream, {.words = {address(a), address(b), address(c), tf32},
-                            .call = [this, node = call.node, a, b, c, tf32](CUstream on) { multiply(node, a, b, c, tf32, on); },
-                            .is_of_library = true,
-                            .name = &call.name});
-  }
-  std::vector<uint64_t> scalars(call.scalars.begin(), call.scalars.end());
-  std::vector<void*> given(call.buffers.begin(), call.buffers.end());
-  std::vector<size_t> bytes;
-  for (const ir::Node* operand : node.inputs()) bytes.push_back(bytes_behind(*operand));
-  bytes.push_back(static_cast<size_t>(node.numel() * ir::item_size(node.dtype())));
-  for (const LibraryCall::InMemory& m : call.in_memory) bytes[static_cast<size_t>(m.buffer)] = 0;
-  // The result may lie on the base, and a part of a Cat in it: one copy then, with the elements that are there.
-  std::vector<uint8_t> is_written(bytes.size(), 0);
-  is_written.back() = 1;
-  run_on_host(given, bytes, is_written, stream, [&](std::span<void* const> on_host) {
-    std::vector<void*> buffers(on_host.begin(), on_host.end());
-    for (const LibraryCall::InMemory& m : call.in_memory) buffers[static_cast<size_t>(m.buffer)] = &scalars[static_cast<size_t>(m.scalar)];
-    host_device().call_library({call.node, call.parts, call.name, buffers, scalars, call.in_memory, call.interpreted}, Stream::Main);
-  });
+void Implementation::call_library(const Uncompiled& call, Stream stream) {
+  const ir::Node& node = std::get<ir::Call>(*call.work).node();
+  if (node.op() != ir::Op::Dot || !Products::takes(node.dtype())) return on_host(call, stream, &Device::call_library);
+  const Entered entered(*this);
+  const std::array<void*, 3> buffers{call.buffers[0], call.buffers[1], call.buffers[2]};
+  const bool tf32 = tf32_;
+  hand_in(stream, {.words = {address(buffers[0]), address(buffers[1]), address(buffers[2]), tf32},
+                   .call = [this, work = call.work, buffers, tf32](CUstream on) { multiply(work, buffers, tf32, on); },
+                   .is_of_library = true,
+                   .name = &call.name});
 }
 
 }  // namespace

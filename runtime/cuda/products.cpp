@@ -109,10 +109,11 @@ std::string Products::version() {
 }
 
 // cuBLAS counts columns first, so it sees each of our matrices transposed: C^T = B^T A^T.
-void Products::run(const ir::Node& dot, const void* a, const void* b, void* result, bool tf32, CUstream stream) {
+void Products::run(const ir::Call& call, const void* a, const void* b, void* result, bool tf32, CUstream stream) {
   const std::lock_guard lock(mutex_);
   const cublasHandle_t made = handle();
   go_to(stream);
+  const ir::Node& dot = call.node();
   const auto [m, n, k, batch] = sizes_of(dot);
   const CudaDataType type = data_type(dot.dtype());
   const bool wide = type == kCuda64F;
@@ -120,8 +121,8 @@ void Products::run(const ir::Node& dot, const void* a, const void* b, void* resu
   const float one32 = 1, zero32 = 0;
   const void *one = wide ? static_cast<const void*>(&one64) : &one32, *zero = wide ? static_cast<const void*>(&zero64) : &zero32;
   const int compute = wide ? kCompute64F : type == kCuda32F && tf32 ? kCompute32FFastTf32 : kCompute32F;
-  // An operand that is a permutation of what lies in memory is taken as the transpose of that.
-  const auto turned = [&](size_t operand) { return dot.inputs()[operand]->op() == ir::Op::Permute; };
+  // An operand whose rows are not runs of memory lies transposed.
+  const auto turned = [&](size_t operand) { return call.operands[operand].strides.back() > 1; };
   const auto operation = [&](size_t operand) { return turned(operand) ? kCublasOpT : kCublasOpN; };
   const auto area = [](int rows, int columns) { return static_cast<long long>(rows) * columns; };
   check(cublas()->gemm(made, operation(1), operation(0), n, m, k, one, b, type, turned(1) ? k : n, area(k, n), a, type,

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-#include "ir/graph/graph.h"
+#include "ir/call/call.h"
 #include "runtime/cuda/context.h"
 
 namespace tenon::runtime::cuda {
@@ -31,7 +31,7 @@ class Products {
   void fail(const std::string& why);  // from here on
   // dot [B..., M, K] x [B..., K, N] -> [B..., M, N], all row-major without gaps; an operand may be a transpose of such a one.
   // With tf32, operands of float32 may be rounded to 10 bits of mantissa. Throws std::runtime_error.
-  void run(const ir::Node& dot, const void* a, const void* b, void* result, bool tf32, CUstream stream);
+  void run(const ir::Call& dot, const void* a, const void* b, void* result, bool tf32, CUstream stream);
   std::string version();  // empty until it is loaded
 
  private:

@@ -23,10 +23,9 @@
 #include <string>
 #include <vector>
 
-#include "ir/kernel/kernel.h"
+#include "ir/call/work.h"
 #include "ir/looptree/looptree.h"
-#include "passes/fusion/fusion.h"
-#include "passes/schedule/schedule.h"
+#include "ir/op/target.h"
 #include "runtime/base/memory_stats.h"
 #include "runtime/base/options.h"
 
@@ -97,26 +96,11 @@ struct Launch {
   std::span<const Phase> phases;      // one after another
   size_t local_bytes;                 // scratch of each CPU worker
 };
-struct Interpretation {  // of a kernel, element by element: where there is no compiler, or none is wanted
-  const std::shared_ptr<const ir::Kernel>& kernel;
+struct Uncompiled {  // a kernel or a call without generated code
+  const std::shared_ptr<const ir::Work>& work;
   const std::string& name;
-  std::span<void* const> buffers;
-  std::span<const uint64_t> scalars;
-};
-// An operation that no generated code computes: sort, select, scatter, join, ... `node` is over placeholders; `buffers`
-// are its operands (null if one has no elements), then its result. That of an operation which writes over its base may lie
-// on it, a part of a Cat in its result.
-struct LibraryCall {
-  struct InMemory {
-    int32_t buffer, scalar;  // the buffer is this scalar, in the host's memory
-  };
-  const ir::NodeRef& node;
-  const std::shared_ptr<const std::vector<passes::JoinPart>>& parts;  // of a Cat, null for all else
-  const std::string& name;
-  std::span<void* const> buffers;
-  std::span<const uint64_t> scalars;
-  std::span<const InMemory> in_memory;
-  bool interpreted;  // by the interpreter, not by the routine
+  std::span<void* const> buffers;     // of its signature; null if one has no elements
+  std::span<const uint64_t> scalars;  // raw bits
 };
 
 struct DeviceInfo {
@@ -197,9 +181,10 @@ class Device {
   virtual std::string intermediate_text(const ir::LoopTree& tree) = 0;  // LLVM IR, CUDA C
   virtual std::string assembly_text(const ir::LoopTree& tree) = 0;
   virtual void launch(const Launch& launch, Stream stream) = 0;
-  virtual void interpret(const Interpretation& work, Stream stream) = 0;
-  // Throws std::runtime_error for an index out of range, before anything is written.
-  virtual void call_library(const LibraryCall& call, Stream stream) = 0;
+  virtual void interpret(const Uncompiled& work, Stream stream) = 0;  // element by element: where there is no compiler, or none is wanted
+  // A call, by a routine or by the device's library. A part of a Cat may lie in its result. Throws std::runtime_error for an index
+  // out of range, before anything is written.
+  virtual void call_library(const Uncompiled& call, Stream stream) = 0;
 
   // A plan whose work is for this device alone begins and ends. In between the device may hold work of the main stream back;
   // all of it is handed in when end_plan returns, or dropped by drop_plan after a failure, which says whether nothing is overwritten of what

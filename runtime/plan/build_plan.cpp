@@ -78,10 +78,10 @@ class Builder {
   compiler::Settings settings_of(const FusedKernel& fused) {
     compiler::Settings settings = settings_;
     if (!logs_) return settings;
-    if (fused.kernel.name.find(options_.dump_kernel) == std::string::npos) {
+    if (fused.name().find(options_.dump_kernel) == std::string::npos) {
       settings.observer = {};
     } else {
-      log_.start("kernel", passes::print(fused));
+      log_.start("kernel", ir::print(fused.work));
     }
     return settings;
   }
@@ -159,7 +159,7 @@ class Builder {
     plan_->steps.push_back(std::move(step));
   }
 
-  static bool is_copy(const FusedKernel& fused) { return fused.routine && fused.routine->op() == Op::Copy; }
+  static bool is_copy(const FusedKernel& fused) { return fused.call() && fused.call()->op() == Op::Copy; }
 
   // All of a kernel lies on one device.
   static Device& kernel_device(const FusedKernel& fused) {
@@ -168,59 +168,71 @@ class Builder {
     const auto elsewhere = [&](const Node* node) { return node->device() != tag; };
     if (std::any_of(fused.inputs.begin(), fused.inputs.end(), elsewhere) ||
         std::any_of(fused.outputs.begin(), fused.outputs.end(), elsewhere))
-      throw std::runtime_error("kernel '" + fused.kernel.name + "' has values on different devices");
+      throw std::runtime_error("kernel '" + fused.name() + "' has values on different devices");
     return device_of(tag);
   }
 
   void add_step(const FusedKernel& fused) {
-    if (is_generated_call(fused)) return fused.parts ? add_join(fused) : add_call(fused);
-    if (!fused.twins.empty()) return add_one_by_one(fused);
     Step step;
     step.device = &kernel_device(fused);
+    const ir::Call* call = fused.call();
+    const bool compiles = step.device->compiles(options_);
+    const bool generated = compiles && (!call || passes::generates(fused.work, step.device->target(options_)));
+    if (generated && call && call->op() == Op::Cat) return add_join(fused);
     const std::shared_ptr<KernelRecord> facts = record_of(fused);
-    for (const Node* node : fused.scalars) step.scalars.push_back(scalar_source(node));
-    size_t in = 0, out = 0, base = 0;
-    int32_t constants = 0;
-    std::vector<LibraryCall::InMemory> in_memory;
-    for (const ir::KernelBuffer& b : fused.kernel.buffers) {
-      if (b.role == ir::Role::InOut) {
-        add_update(fused, step, fused.bases.at(base++), fused.outputs.at(out++));
-      } else if (b.role == ir::Role::Out) {
-        step.buffers.push_back(output_value(fused.outputs.at(out++)));
-      } else {
-        const Node* input = fused.inputs.at(in++);
-        if (const Analysis::Window* window = analysis_.window(input)) add_window(step, *input, *window);
-        if (fused.parts && input->op() == Op::Const) {
-          in_memory.push_back({static_cast<int32_t>(step.buffers.size()), constants});
-          step.buffers.push_back(-2 - constants++);
-        } else {
-          step.buffers.push_back(b.numel == 0 ? -1 : input_value(input));
-        }
-      }
-    }
-    if (fused.routine && ir::is_recurrence(fused.routine->op()) && step.device->compiles(options_)) {
-      facts->schedule = "rows one after another";
-      step.work = RecurrentLayerStep{fused.routine, nullptr};
-      plan_->recurrent.push_back(plan_->steps.size());
-    } else if (is_copy(fused)) {
+    add_arguments(fused, step);
+    if (is_copy(fused)) {
       const Node& from = *fused.inputs.at(0);
       facts->schedule = "copy";
-      step.work = CopyStep{&device_of(from), static_cast<size_t>(bytes_of(*fused.routine))};
-    } else if (fused.routine) {
-      const bool interpreted = options_.backend == Options::Backend::Interpreter;
-      facts->schedule = interpreted ? "interpreter" : "routine";
-      if (fused.routine->op() == Op::Dot && !interpreted) note_library(*step.device);
-      step.work = RoutineStep{fused.routine, fused.parts, std::move(in_memory), interpreted};
-      fused.parts ? add_parts(fused, step) : add_in_place(*fused.routine, step);
-    } else if (!step.device->compiles(options_)) {
-      facts->schedule = "interpreter";
-      step.work = InterpretedStep{
-          std::make_shared<ir::Kernel>(compiler::basic_kernel(fused.kernel, settings_of(fused)))};
+      step.work = CopyStep{&device_of(from), static_cast<size_t>(bytes_of(call->node()))};
+    } else if (call && ir::is_recurrence(call->op()) && compiles) {
+      facts->schedule = "rows one after another";
+      step.work = RecurrentLayerStep{call->results[0], nullptr};
+      plan_->recurrent.push_back(plan_->steps.size());
+    } else if (generated) {
+      add_lowered(fused.work, settings_of(fused), plan_->steps.size(), step, facts);
     } else {
-      add_lowered(fused, step, facts);
+      add_uncompiled(fused, step, *facts);
     }
-    step.facts = std::move(facts);
+    step.facts = facts;
     push(std::move(step));
+  }
+
+  void add_uncompiled(const FusedKernel& fused, Step& step, KernelRecord& facts) {
+    const ir::Call* call = fused.call();
+    const bool interpreted = !call || options_.backend == Options::Backend::Interpreter;
+    facts.schedule = interpreted ? "interpreter" : "routine";
+    if (call && call->op() == Op::Dot && !interpreted) note_library(*step.device);
+    step.work = UncompiledStep{std::make_shared<const ir::Work>(call ? fused.work : compiler::basic_kernel(fused.kernel(), settings_of(fused))), interpreted};
+    if (!call || call->op() != Op::Cat) return;
+    const std::vector<ir::View> places = ir::places_of_parts(*call);
+    for (size_t p = 0; p < places.size(); ++p) {
+      if (const int32_t buffer = call->operands[p].buffer; buffer >= 0)
+        offer_part(*call, p, places[p], plan_->steps.size(), step.arguments[static_cast<size_t>(buffer)].at.place, step.arguments.back().at.place);
+    }
+  }
+
+  // One for each buffer, and the scalars.
+  void add_arguments(const FusedKernel& fused, Step& step) {
+    for (const Node* node : fused.scalars) step.scalars.push_back(scalar_source(node));
+    auto input = fused.inputs.begin(), output = fused.outputs.begin(), base = fused.bases.begin();
+    for (const ir::KernelBuffer& b : fused.signature().buffers) {
+      if (b.role == ir::Role::InOut) step.arguments.push_back(update_argument(fused, *base++, *output++));
+      else if (b.role == ir::Role::Out) step.arguments.push_back({{output_value(*output++)}});
+      else step.arguments.push_back(input_argument(**input++));
+    }
+  }
+
+  Argument input_argument(const Node& node) {
+    Argument argument;
+    if (const Analysis::Window* window = analysis_.window(&node)) set_origin(argument.at, node, *window);
+    if (node.numel() > 0) argument.at.place = input_value(&node);
+    return argument;
+  }
+
+  static void set_origin(Argument::Begin& begin, const Node& node, const Analysis::Window& window) {
+    begin.origin = window.origin;
+    begin.item_size = ir::item_size(node.dtype());
   }
 
   std::shared_ptr<KernelRecord> record_of(const FusedKernel& fused) {
@@ -236,12 +248,6 @@ class Builder {
     return it == analysis_.constants.end() ? ScalarSource{-1, constant->bits()} : ScalarSource{it->second, 0};
   }
 
-  // The next argument begins at the window's origin.
-  static void add_window(Step& step, const Node& node, const Analysis::Window& window) {
-    step.windows.push_back(
-        {static_cast<int32_t>(step.buffers.size()), window.origin, ir::item_size(node.dtype())});
-  }
-
   // What a chain of updates begins with; those that were asked for before it know.
   const Node* first_base(const Node* update) {
     const Node* first = update;
@@ -252,70 +258,54 @@ class Builder {
     return first_base_[update] = first;
   }
 
-  void add_parts(const FusedKernel& fused, const Step& step) {
-    for (size_t p = 0; p < fused.parts->size(); ++p)
-      offer_part(fused, p, plan_->steps.size(), step.buffers[p], step.buffers.back());
-  }
-
   // A part that is one block of the result may be written there at once.
-  void offer_part(const FusedKernel& fused, size_t p, size_t step, int32_t value, int32_t result) {
-    const passes::JoinPart& part = (*fused.parts)[p];
-    if (value < 0 || part.dims.size() > 1 || part.from != 0) return;
-    const int64_t item = ir::item_size(fused.routine->dtype()), offset = part.to * item;
-    const bool block = part.dims.empty() || (part.dims[0].from == 1 && part.dims[0].to == 1);
-    const int64_t bytes = (part.dims.empty() ? 1 : part.dims[0].extent) * item;
-    if (!block || bytes != planned_.values[value].bytes) return;
+  void offer_part(const ir::Call& cat, size_t p, const ir::View& place, size_t step, int32_t value, int32_t result) {
+    const ir::View& from = cat.operands[p];
+    const ir::Dims& shape = cat.shape(p);
+    if (value < 0 || from.offset != 0 || from.strides != ir::row_major_strides(shape) || place.strides != from.strides) return;
+    const int64_t item = ir::item_size(cat.node().dtype()), offset = place.offset * item;
+    if (ir::element_count(shape) * item != planned_.values[value].bytes) return;
     if (!planned_.devices[value]->is_host() && offset % kAlignment != 0) return;  // who writes it may move vectors
     planned_.in_place.push_back({static_cast<int32_t>(step), value, result, false, true, offset});
   }
 
-  // A scatter may write over its base, unless it reads that again as another operand.
-  void add_in_place(const Node& routine, const Step& step) {
-    if (!ir::writes_over(routine.op())) return;
-    const std::vector<int32_t>& b = step.buffers;
-    if (b[0] == b[1] || b[0] == b[2]) return;
-    planned_.in_place.push_back({static_cast<int32_t>(plan_->steps.size()), b[0], b[3], true});
-  }
-
-  // Result and base share their memory, unless the kernel reads the base at other places too.
-  void add_update(const FusedKernel& fused, Step& step, const Node* base, const Node* result) {
-    const int32_t from = input_value(base), to = output_value(result);
-    const auto number = static_cast<int32_t>(plan_->steps.size());
+  // Result and base share their memory, unless the work reads the base at other places too.
+  Argument update_argument(const FusedKernel& fused, const Node* base, const Node* result) {
+    Argument argument;
+    argument.base.place = input_value(base);
+    argument.base_bytes = static_cast<size_t>(bytes_of(*base));
+    argument.at.place = output_value(result);
     const bool apart = std::find(fused.inputs.begin(), fused.inputs.end(), base) != fused.inputs.end();
     const Analysis::Window *whole = analysis_.window(first_base(base)), *own = analysis_.window(base);
     const bool is_part = own && own->part;  // the result is of its size: a copy of those elements
-    if (!apart && !is_part) planned_.in_place.push_back({number, from, to, true});
-    step.bases.push_back({static_cast<int32_t>(step.buffers.size()), from, static_cast<size_t>(bytes_of(*base)),
-                          is_part ? own->origin : -1, ir::item_size(base->dtype())});
-    if (whole && !whole->part) add_window(step, *base, *whole);
-    step.buffers.push_back(to);
+    if (is_part) set_origin(argument.base, *base, *own);
+    else if (whole && !whole->part) set_origin(argument.at, *base, *whole);
+    const auto number = static_cast<int32_t>(plan_->steps.size());
+    if (!apart && !is_part) planned_.in_place.push_back({number, argument.base.place, argument.at.place, true});
+    return argument;
   }
 
-  // What the loop tree adds to a step: sizes, phases, scratch, and buffers that may share their memory.
-  void add_lowered(const FusedKernel& fused, Step& step, const std::shared_ptr<KernelRecord>& facts) {
-    CompiledStep& work = step.work.emplace<CompiledStep>();
-    const compiler::Settings settings = settings_of(fused);
-    ir::Kernel kernel = fused.kernel;
-    const std::vector<int64_t> begins = compiler::begin_kernel(kernel, step.device->target(options_), settings);
+  // What the loop tree adds to step `s`: sizes, phases, scratch, and buffers that may share their memory.
+  void add_lowered(ir::Work work, const compiler::Settings& settings, size_t s, Step& step, const std::shared_ptr<KernelRecord>& facts) {
+    CompiledStep& compiled = step.work.emplace<CompiledStep>();
+    const std::vector<int64_t> begins = compiler::begin_work(work, step.device->target(options_), settings);
+    ir::Signature& signature = ir::signature(work);
     for (size_t b = 0; b < begins.size(); ++b) {
-      if (begins[b] == 0) continue;
-      work.begins.push_back({static_cast<int32_t>(b), begins[b] * ir::item_size(kernel.buffers[b].dtype)});
+      ir::KernelBuffer& buffer = signature.buffers[b];
+      step.arguments[b].at.bytes = begins[b] * ir::item_size(buffer.dtype);
+      buffer.constant = buffer.role == ir::Role::In && begins[b] == 0 && is_constant(step, step.arguments[b].at.place);
+      buffer.unaligned = is_unaligned(step, step.arguments[b].at);
     }
-    for (size_t b = 0; b < kernel.buffers.size(); ++b) {
-      kernel.buffers[b].constant = kernel.buffers[b].role == ir::Role::In && begins[b] == 0 && is_constant(step, step.buffers[b]);
-    }
-    note_unaligned(kernel, step);
-    const size_t tree = plan_->code.lower(std::move(kernel), *step.device, options_, settings);
+    const size_t tree = plan_->code.lower(std::move(work), *step.device, options_, settings);
     const passes::Lowered& lowered = plan_->code.lowered(tree);
-    auto number = static_cast<int32_t>(plan_->steps.size());
     for (auto [to, from] : lowered.donations) {
-      const int32_t reads = step.buffers[from];
+      const int32_t reads = step.arguments[from].at.place;
       if (begins[from] != 0 || read_through_window(step, reads)) continue;
-      planned_.in_place.push_back({number, reads, step.buffers[to]});
+      planned_.in_place.push_back({static_cast<int32_t>(s), reads, step.arguments[to].at.place});
     }
     if (lowered.packing && step.device->is_host())
-      work.packing = {lowered.packing->source, -1, lowered.packing->phase, 0, lowered.packing->layout};
-    add_tree(plan_->steps.size(), step, work, tree, facts);
+      compiled.packing = {lowered.packing->source, -1, lowered.packing->phase, 0, lowered.packing->layout};
+    add_tree(s, step, compiled, tree, facts);
   }
 
   // The tree's scratch, phases and sizes, and that step `s` has its code.
@@ -330,13 +320,13 @@ class Builder {
       int64_t count = b.size_param >= 0 ? lowered.sizes[b.size_param] : b.count;
       int64_t bytes = count * ir::item_size(b.dtype);
       if (work.packing && lowered.packing->copy == static_cast<int32_t>(i)) {
-        work.packing->copy = static_cast<int32_t>(step.buffers.size());
+        work.packing->copy = static_cast<int32_t>(step.arguments.size());
         work.packing->bytes = static_cast<size_t>(bytes);
         plan_->packing.push_back(s);
-        step.buffers.push_back(-1);  // a packed copy, which has memory of its own
+        step.arguments.emplace_back();
       } else if (b.space == ir::Space::Global) {
-        step.buffers.push_back(new_value({ValueKind::Temporary, 0, bytes, number, number}, *step.device));
-        step.writes.push_back(step.buffers.back());
+        step.writes.push_back(new_value({ValueKind::Temporary, 0, bytes, number, number}, *step.device));
+        step.arguments.push_back({{step.writes.back()}});
       } else if (b.space == ir::Space::Local) {
         constexpr int64_t align = codegen::kLocalAlign;
         work.local_bytes += static_cast<size_t>((bytes + align - 1) / align * align);
@@ -347,141 +337,95 @@ class Builder {
     plan_->code.add_step(s, tree, facts);
   }
 
-  // --- operations on whole buffers that are generated code
-
-  bool is_generated_call(const FusedKernel& fused) const {
-    if (!fused.routine || is_copy(fused)) return false;
-    Device& device = kernel_device(fused);
-    return device.compiles(options_) && passes::generates(fused.routine->op(), device.target(options_));
-  }
-
-  // Where no code is generated, each result is a call of its own.
-  void add_one_by_one(const FusedKernel& fused) {
-    const size_t inputs = fused.inputs.size();
-    for (size_t k = 0; k < fused.outputs.size(); ++k) {
-      FusedKernel one = fused;
-      one.twins.clear();
-      one.outputs = one.fused = {fused.outputs[k]};
-      if (k > 0) one.routine = fused.twins[k - 1];
-      one.kernel.buffers.resize(inputs);
-      one.kernel.buffers.push_back(fused.kernel.buffers[inputs + k]);
-      add_step(one);
-    }
-  }
-
-  void add_call(const FusedKernel& fused) {
-    Step step;
-    step.device = &kernel_device(fused);
-    const std::shared_ptr<KernelRecord> facts = record_of(fused);
-    const size_t first = ir::writes_over(fused.routine->op()) ? 1 : 0;
-    for (size_t i = first; i < fused.inputs.size(); ++i) add_operand(step, *fused.inputs[i]);
-    const Node* base = first ? fused.inputs[0] : nullptr;
-    const int32_t from = base ? input_value(base) : -1;
-    for (const Node* result : fused.outputs) {
-      const int32_t to = output_value(result);
-      if (base) add_base(fused, step, from, to);
-      step.buffers.push_back(to);
-    }
-    lower_call(fused, compiler::call_kernel(fused), nullptr, plan_->steps.size(), step, facts);
-    step.facts = facts;
-    push(std::move(step));
-  }
-
-  void lower_call(const FusedKernel& fused, ir::Kernel kernel, const std::vector<passes::JoinPart>* parts, size_t number, Step& step,
-                  const std::shared_ptr<KernelRecord>& facts) {
-    note_unaligned(kernel, step);
-    const size_t tree = plan_->code.lower(passes::Call{kernel, *fused.routine, parts, fused.twins, fused.layouts}, *step.device, options_, settings_of(fused));
-    add_tree(number, step, step.work.emplace<CompiledStep>(), tree, facts);
-  }
-
-  void add_operand(Step& step, const Node& input) {
-    if (const Analysis::Window* window = analysis_.window(&input)) add_window(step, input, *window);
-    step.buffers.push_back(input.numel() == 0 ? -1 : input_value(&input));
-  }
-
-  // The result starts with the base's elements; it lies over the base, unless that is a part of a buffer or read as another
-  // operand too.
-  void add_base(const FusedKernel& fused, Step& step, int32_t from, int32_t to) {
-    const Node& base = *fused.inputs[0];
-    const Analysis::Window* window = analysis_.window(&base);
-    const bool apart = std::find(fused.inputs.begin() + 1, fused.inputs.end(), &base) != fused.inputs.end();
-    if (!apart && !window) planned_.in_place.push_back({static_cast<int32_t>(plan_->steps.size()), from, to, true});
-    step.bases.push_back({static_cast<int32_t>(step.buffers.size()), from, static_cast<size_t>(bytes_of(base)),
-                          window ? window->origin : -1, ir::item_size(base.dtype())});
-  }
-
-  // Some parts of a Cat. Which of them lie in place already is known when all values have their places: the step gets its
-  // buffers and its code then.
+  // Parts of a Cat, as many as a launch has room for. Which of them lie in place already is known when all values have their places: the
+  // step gets its arguments and its code then.
   struct Join {
     const FusedKernel* fused;
     size_t step, first, count;  // parts
-    std::vector<int32_t> values;  // of the parts; -1: a constant
+    std::vector<int32_t> values;  // of the parts; -1: a scalar, or no elements
     int32_t result;
-    std::shared_ptr<KernelRecord> facts;
   };
 
-  // A launch has room for so many arguments only: as many steps as it takes.
   void add_join(const FusedKernel& fused) {
     constexpr size_t kMostParts = 16;
-    const size_t count = fused.inputs.size();
+    const ir::Call& call = *fused.call();
+    const std::vector<ir::View> places = ir::places_of_parts(call);
+    const size_t count = call.operands.size();
     const int32_t result = output_value(fused.outputs[0]);
     for (size_t first = 0; first < count; first += kMostParts) {
-      Join join{&fused, plan_->steps.size(), first, std::min(kMostParts, count - first), {}, result, record_of(fused)};
+      Join join{&fused, plan_->steps.size(), first, std::min(kMostParts, count - first), {}, result};
       planned_.values[result].end = static_cast<int32_t>(join.step);
-      for (size_t p = first; p < first + join.count; ++p) {
-        const bool constant = (*fused.parts)[p].constant;
-        join.values.push_back(constant || fused.inputs[p]->numel() == 0 ? -1 : input_value(fused.inputs[p]));
-        offer_part(fused, p, join.step, join.values.back(), result);
-      }
       Step step;
       step.device = &kernel_device(fused);
-      step.facts = join.facts;
-      step.buffers = join.values;  // as long as it is not known which of them it reads
-      step.buffers.push_back(result);
+      step.facts = record_of(fused);
+      for (size_t p = first; p < first + join.count; ++p) {
+        const int32_t buffer = ir::element_count(call.shape(p)) == 0 ? -1 : call.operands[p].buffer;
+        join.values.push_back(buffer < 0 ? -1 : input_value(fused.inputs[static_cast<size_t>(buffer)]));
+        offer_part(call, p, places[p], join.step, join.values.back(), result);
+        step.arguments.push_back({{join.values.back()}});  // as long as it is not known which of them it reads
+      }
+      step.arguments.push_back({{result}});
       writes_ = {result};
       push(std::move(step));
       joins_.push_back(std::move(join));
     }
   }
 
+  // The call of these parts alone, into their part of the result; one that lies there is no buffer of its own.
   void finish(const Join& join) {
     const FusedKernel& fused = *join.fused;
+    const ir::Call& all = *fused.call();
     Step& step = plan_->steps[join.step];
-    step.buffers.clear();
-    join.facts->bytes = 0;  // of these parts
-    ir::Kernel kernel;
-    kernel.name = fused.kernel.name;
-    std::vector<passes::JoinPart> parts;
+    const auto facts = std::make_shared<KernelRecord>(*step.facts);
+    step.arguments.clear();
+    step.facts = facts;
+    ir::Call call;
+    call.name = all.name;
+    std::vector<ir::NodeRef> placeholders;
+    const std::vector<ir::View> places = ir::places_of_parts(all);
+    bool has_part_in_place = false;
     for (size_t p = join.first; p < join.first + join.count; ++p) {
-      const passes::JoinPart& part = (*fused.parts)[p];
-      const ir::KernelBuffer& buffer = fused.kernel.buffers[p];
-      if (part.constant) {
-        kernel.add_scalar("a" + std::to_string(p), buffer.dtype);
-        step.scalars.push_back(scalar_source(fused.inputs[p]));
+      ir::View view = all.operands[p];
+      placeholders.emplace_back(all.node().inputs()[p]);
+      if (view.scalar >= 0) {
+        step.scalars.push_back(scalar_source(fused.scalars[static_cast<size_t>(view.scalar)]));
+        call.scalars.push_back(all.scalars[static_cast<size_t>(view.scalar)]);
+        view.scalar = static_cast<int32_t>(call.scalars.size()) - 1;
+      } else if (lies_there(places[p].offset * ir::item_size(all.node().dtype()), join.values[p - join.first], join.result)) {
+        view = places[p];
+        view.buffer = -1;
+        has_part_in_place = true;
       } else {
-        if (lies_there(part, join.values[p - join.first], join.result, ir::item_size(buffer.dtype))) continue;
-        kernel.buffers.push_back(buffer);
-        add_operand(step, *fused.inputs[p]);
+        step.arguments.push_back(input_argument(*fused.inputs[static_cast<size_t>(view.buffer)]));
+        call.buffers.push_back(all.buffer(view.buffer));
+        view.buffer = static_cast<int32_t>(call.buffers.size()) - 1;
       }
-      parts.push_back(part);
-      int64_t elements = 1;
-      for (const passes::JoinPart::Dim& dim : part.dims) elements *= dim.extent;
-      join.facts->bytes += (part.constant ? 1 : 2) * elements * ir::item_size(buffer.dtype);
+      call.operands.push_back(std::move(view));
     }
-    if (parts.empty()) {
-      join.facts->schedule = "in place";
-      step.work = InPlaceStep{};
-      return;
+    const bool has_copies = !call.buffers.empty() || !call.scalars.empty();
+    const auto result = static_cast<int32_t>(call.buffers.size());
+    call.buffers.push_back(all.buffer(all.stored[0].buffer));
+    if (has_part_in_place) call.buffers.back().role = ir::Role::InOut;
+    step.arguments.push_back({{join.result}});
+    for (ir::View& view : call.operands) {
+      if (view.buffer < 0 && view.scalar < 0) view.buffer = result;
     }
-    kernel.buffers.push_back(fused.kernel.buffers.back());
-    step.buffers.push_back(join.result);
-    lower_call(fused, std::move(kernel), &parts, join.step, step, join.facts);
+    call.results.push_back(ir::make_node(Op::Cat, placeholders, all.node().ints(), all.node().dtype(), ir::Folding::Off));
+    call.stored.push_back({result, -1, places[join.first].offset, all.stored[0].strides});
+    for (size_t d = 0; d < call.stored[0].strides.size(); ++d) {
+      if (call.results[0]->shape()[d] == 1) call.stored[0].strides[d] = 0;
+    }
+    const ir::Work work = std::move(call);
+    facts->bytes = moved_bytes(work, Op::Load) + moved_bytes(work, Op::Store);
+    if (has_copies) return add_lowered(work, settings_of(fused), join.step, step, facts);
+    facts->schedule = "in place";
+    step.work = InPlaceStep{};
   }
 
-  bool lies_there(const passes::JoinPart& part, int32_t value, int32_t result, int64_t item) const {
+  bool lies_there(int64_t offset, int32_t value, int32_t result) const {
     if (value < 0) return true;  // no elements
     const compiler::Place &from = plan_->places[value], &to = plan_->places[result];
-    return from.base == to.base && from.index == to.index && from.offset == to.offset + part.to * item;
+    return from.base == to.base && from.index == to.index && from.offset == to.offset + offset;
   }
 
   // Whether all of the value is an input that counts as constant.
@@ -490,20 +434,15 @@ class Builder {
            std::binary_search(key_.constants.begin(), key_.constants.end(), planned_.values[value].index);
   }
 
-  // Argument by argument: what a window begins lies anywhere.
-  void note_unaligned(ir::Kernel& kernel, const Step& step) const {
-    if (step.device->is_host()) return;
-    for (size_t b = 0; key_.anywhere && b < step.buffers.size(); ++b) {
-      if (step.buffers[b] >= 0 && planned_.values[step.buffers[b]].kind != ValueKind::Temporary) kernel.buffers.at(b).unaligned = true;
-    }
-    for (const Step::Window& window : step.windows) kernel.buffers.at(static_cast<size_t>(window.argument)).unaligned = true;
+  // On a device that moves vectors: what a window begins lies anywhere.
+  bool is_unaligned(const Step& step, const Argument::Begin& begin) const {
+    if (step.device->is_host()) return false;
+    return begin.origin >= 0 || (key_.anywhere && begin.place >= 0 && planned_.values[begin.place].kind != ValueKind::Temporary);
   }
 
   // A kernel that sees a part of an input does not know at which places of the whole it lies.
   static bool read_through_window(const Step& step, int32_t value) {
-    return std::any_of(step.windows.begin(), step.windows.end(), [&](const Step::Window& w) {
-      return step.buffers[w.argument] == value;
-    });
+    return std::any_of(step.arguments.begin(), step.arguments.end(), [&](const Argument& a) { return a.at.origin >= 0 && a.at.place == value; });
   }
 
   void place() {

@@ -1,4 +1,4 @@
-// Counts over the text of a kernel: bytes, operations, shapes. In: a fused kernel. Out: its record, without times.
+// Counts over the text of a kernel or call: bytes, operations, shapes. In: a fused kernel. Out: its record, without times.
 #include "runtime/plan/kernel_facts.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ int64_t attention_flops(const FusedKernel& fused) {
   const auto wants = [&](ir::Op op) {
     return std::any_of(fused.outputs.begin(), fused.outputs.end(), [op](const ir::Node* node) { return node->op() == op; });
   };
-  const ir::Node& node = *fused.routine;
+  const ir::Node& node = fused.call()->node();
   const ir::Node &q = *node.inputs()[0], &k = *node.inputs()[1], &v = *node.inputs()[2];
   const size_t rank = q.shape().size();
   const int64_t depth = q.shape()[rank - 1], value_depth = v.shape()[rank - 1];
@@ -59,13 +59,15 @@ int64_t recurrence_flops(const ir::Node& node) {
   return 2 * (*sequence)->shape()[0] * h[0] * ir::gate_count(cell) * h[1] * h[1];
 }
 
-int64_t routine_flops(const FusedKernel& fused) {
-  const ir::Node& node = *fused.routine;
+int64_t call_flops(const FusedKernel& fused) {
+  const ir::Node& node = fused.call()->node();
   if (ir::is_attention(node.op())) return attention_flops(fused);
   if (ir::is_recurrence(node.op())) return recurrence_flops(node);
   const int64_t each = node.op() == ir::Op::Dot ? node.inputs()[0]->shape().back() : 1;
   return node.numel() * each * ir::info(node.op()).cost;
 }
+
+int64_t bytes_of(const ir::Node& node) { return node.numel() * ir::item_size(node.dtype()); }
 
 int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
   const int64_t rows = kernel.extent_of(ir::Level::Row);
@@ -74,17 +76,27 @@ int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
 
 }  // namespace
 
-int64_t moved_bytes(const FusedKernel& fused, ir::Op access) {
-  const ir::Kernel& kernel = fused.kernel;
+int64_t moved_bytes(const ir::Work& work, ir::Op access) {
+  int64_t bytes = 0;
+  if (const auto* call = std::get_if<ir::Call>(&work)) {
+    const bool loads = access == ir::Op::Load;
+    for (const ir::NodeRef& result : call->results) bytes += loads ? 0 : bytes_of(*result);
+    for (size_t i = 0; i < call->operands.size(); ++i) {
+      const ir::View& view = call->operands[i];
+      const ir::Node& operand = *call->node().inputs()[i];
+      if (call->is_in_place(i)) bytes -= loads ? 0 : bytes_of(operand);
+      else if (loads && view.buffer >= 0) bytes += ir::places(view, operand.shape()) * ir::item_size(operand.dtype());
+    }
+    return bytes;
+  }
+  const auto& kernel = std::get<ir::Kernel>(work);
   SmallVector<int64_t, 16> counts(kernel.buffers.size(), 0);
   for (const ir::Instr& in : kernel.instrs) {
     if (in.op == access) counts[in.slot] += places(kernel, in);
   }
-  int64_t bytes = 0;
   for (size_t b = 0; b < kernel.buffers.size(); ++b) {
     const ir::KernelBuffer& buffer = kernel.buffers[b];
-    const bool whole = fused.routine && (buffer.role == ir::Role::In) == (access == ir::Op::Load);
-    bytes += (whole ? buffer.numel : std::min(counts[b], buffer.numel)) * ir::item_size(buffer.dtype);
+    bytes += std::min(counts[b], buffer.numel) * ir::item_size(buffer.dtype);
   }
   return bytes;
 }
@@ -111,10 +123,14 @@ std::string op_list(const FusedKernel& fused) {
 
 KernelRecord kernel_facts(const FusedKernel& fused) {
   KernelRecord facts;
-  const ir::Kernel& kernel = fused.kernel;
-  facts.name = kernel.name;
+  facts.name = fused.name();
   facts.ops = static_cast<int>(fused.fused.size());
-  facts.bytes = moved_bytes(fused, ir::Op::Load) + moved_bytes(fused, ir::Op::Store);
+  facts.bytes = moved_bytes(fused.work, ir::Op::Load) + moved_bytes(fused.work, ir::Op::Store);
+  if (fused.call()) {
+    facts.flops = call_flops(fused);
+    return facts;
+  }
+  const ir::Kernel& kernel = fused.kernel();
   for (const ir::Instr& in : kernel.instrs) {
     if (in.op == ir::Op::Contract) {
       facts.flops += 2 * iterations(kernel, ir::Level::Contract);
@@ -124,7 +140,6 @@ KernelRecord kernel_facts(const FusedKernel& fused) {
       facts.flops += iterations(kernel, in.level) * ir::info(in.op).cost;
     }
   }
-  if (fused.routine) facts.flops = routine_flops(fused);
   return facts;
 }
 

@@ -1,4 +1,4 @@
-// Lowering each kernel once, and finding the code of all trees of a device in one call.
+// Lowering each kernel and call once, and finding the code of all trees of a device in one call.
 #include "runtime/plan/plan_code.h"
 
 #include <algorithm>
@@ -6,7 +6,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "ir/kernel/kernel_equal.h"
 #include "passes/schedule/join_launches.h"
 #include "runtime/history/profiler.h"
 #include "runtime/cache/kernel_cache.h"
@@ -17,29 +16,13 @@ namespace tenon::runtime {
 namespace {
 
 // A plan that runs often has other code only for those kernels for which that is better, and that take the time to show it.
-std::shared_ptr<const passes::Lowered> lower_kernel(const std::shared_ptr<const ir::Kernel>& kernel, const Device& device, const Options& options,
-                                                    const compiler::Settings& settings) {
+std::shared_ptr<const passes::Lowered> lower_work(const std::shared_ptr<const ir::Work>& work, const Device& device, const Options& options,
+                                                  const compiler::Settings& settings) {
   Options seldom = options;
   seldom.often = 1;
-  std::shared_ptr<const passes::Lowered> lowered = LoweredKernels::global().lower(kernel, device.target(seldom), settings);
+  std::shared_ptr<const passes::Lowered> lowered = LoweredKernels::global().lower(work, device.target(seldom), settings);
   if (options.often != 0 || !is_better_often(*lowered)) return lowered;
-  return LoweredKernels::global().lower(kernel, device.target(options), settings);
-}
-
-// Whether two operands are placeholders of one type, or equal views of such.
-bool same_operand(const ir::Node* a, const ir::Node* b) {
-  while (a->op() == b->op() && a->dtype() == b->dtype() && a->shape() == b->shape() && a->ints() == b->ints()) {
-    if (a->inputs().size() != 1 || b->inputs().size() != 1) return a->inputs().empty() && b->inputs().empty();
-    a = a->inputs()[0];
-    b = b->inputs()[0];
-  }
-  return false;
-}
-
-// Whether two calls do the same to their operands, each of which has a buffer of its own.
-bool same_operation(const ir::Node& a, const ir::Node& b) {
-  return a.op() == b.op() && a.dtype() == b.dtype() && a.shape() == b.shape() && a.ints() == b.ints() &&
-         std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(), b.inputs().end(), same_operand);
+  return LoweredKernels::global().lower(work, device.target(options), settings);
 }
 
 // About how long a launch takes.
@@ -52,53 +35,28 @@ double launch_ns(const passes::Lowered& lowered) {
 
 }  // namespace
 
-bool PlanCode::KnownCall::serves(const passes::Call& call) const {
-  const auto same_twin = [](const ir::NodeRef& a, const ir::NodeRef& b) { return same_operation(*a, *b); };
-  const bool same_parts = call.parts ? parts == *call.parts : parts.empty();
-  return same_parts && same_operation(*node, call.node) && std::equal(twins.begin(), twins.end(), call.twins.begin(), call.twins.end(), same_twin) &&
-         std::equal(layouts.begin(), layouts.end(), call.layouts.begin(), call.layouts.end()) && ir::same_work(kernel, call.kernel);
-}
-
 // Compiling takes some 20 ms: what a launch of less could gain is not worth that.
 bool is_better_often(const passes::Lowered& lowered) {
   constexpr double kLeastNs = 300;
   return lowered.better_often && launch_ns(lowered) >= kLeastNs;
 }
 
-size_t PlanCode::lower(ir::Kernel one, Device& device, const Options& options, const compiler::Settings& settings) {
-  const auto kernel = std::make_shared<const ir::Kernel>(std::move(one));
-  const uint64_t hash = ir::hash_of_work(*kernel);
+size_t PlanCode::lower(ir::Work one, Device& device, const Options& options, const compiler::Settings& settings) {
+  const auto work = std::make_shared<const ir::Work>(std::move(one));
+  const uint64_t hash = ir::hash_of_work(*work);
   for (auto [it, end] = tree_of_.equal_range(hash); it != end; ++it) {
     const Tree& tree = trees_[it->second];
-    if (tree.device == &device && ir::same_work(*tree.kernel, *kernel)) return it->second;
+    if (tree.device == &device && ir::same_work(*tree.work, *work)) return it->second;
   }
   std::shared_ptr<const passes::Lowered> lowered;
   try {
     ProfileSpan span("plan", "schedule");
-    lowered = lower_kernel(kernel, device, options, settings);
+    lowered = lower_work(work, device, options, settings);
   } catch (const ir::IrError& e) {
-    throw std::runtime_error("kernel '" + kernel->name + "' could not be scheduled: " + e.what());
+    throw std::runtime_error("kernel '" + ir::signature(*work).name + "' could not be scheduled: " + e.what());
   }
   tree_of_.emplace(hash, trees_.size());
-  trees_.push_back({kernel, &device, std::move(lowered)});
-  return trees_.size() - 1;
-}
-
-size_t PlanCode::lower(const passes::Call& call, Device& device, const Options& options, const compiler::Settings& settings) {
-  const uint64_t hash = ir::hash_of_work(call.kernel);
-  for (auto [it, end] = calls_.equal_range(hash); it != end; ++it) {
-    if (trees_[it->second.tree].device == &device && it->second.serves(call)) return it->second.tree;
-  }
-  ProfileSpan span("plan", "schedule");
-  try {
-    trees_.push_back({{}, &device, LoweredKernels::global().lower(call, device.target(options), settings)});
-  } catch (const ir::IrError& e) {
-    throw std::runtime_error("kernel '" + call.kernel.name + "' could not be scheduled: " + e.what());
-  }
-  KnownCall known{call.kernel, ir::NodeRef(const_cast<ir::Node*>(&call.node)), {}, {call.twins.begin(), call.twins.end()},
-                  {call.layouts.begin(), call.layouts.end()}, trees_.size() - 1};
-  if (call.parts) known.parts = *call.parts;
-  calls_.emplace(hash, std::move(known));
+  trees_.push_back({work, &device, std::move(lowered)});
   return trees_.size() - 1;
 }
 
@@ -117,12 +75,12 @@ const passes::Lowered* PlanCode::lowered_of(size_t step) const {
 const passes::Lowered* PlanCode::apart(size_t step, const ir::GpuTarget& target, const Options& options) {
   Tree& tree = trees_[steps_[static_cast<size_t>(place_of_.at(step))].tree];
   const ir::LoopTree& known = tree.lowered->whole_tree();
-  if (!tree.kernel || known.phases.size() != 1 || !passes::waits(known, known.phases[0])) return nullptr;
+  if (!tree.work || !std::holds_alternative<ir::Kernel>(*tree.work) || known.phases.size() != 1 || !passes::waits(known, known.phases[0])) return nullptr;
   if (!tree.apart) {
     ir::GpuTarget without = target;
     without.shared_bytes = 0;
     try {
-      tree.apart = LoweredKernels::global().lower(tree.kernel, without, compiler_settings(options));
+      tree.apart = LoweredKernels::global().lower(tree.work, without, compiler_settings(options));
     } catch (const ir::IrError&) {
       tree.apart = tree.lowered;
     }

@@ -28,10 +28,8 @@ struct Seat {
 
 class PlanCode {
  public:
-  // The number of the kernel's tree. Throws std::runtime_error, naming the kernel.
-  size_t lower(ir::Kernel kernel, Device& device, const Options& options, const compiler::Settings& settings);
-  // The same of a call.
-  size_t lower(const passes::Call& call, Device& device, const Options& options, const compiler::Settings& settings);
+  // The number of the tree of a kernel or call. Throws std::runtime_error, naming it.
+  size_t lower(ir::Work work, Device& device, const Options& options, const compiler::Settings& settings);
   const passes::Lowered& lowered(size_t tree) const { return *trees_[tree].lowered; }
   // That the next step to be found has this tree; `facts` learn the hash of its code.
   void add_step(size_t step, size_t tree, std::shared_ptr<KernelRecord> facts);
@@ -49,7 +47,7 @@ class PlanCode {
 
  private:
   struct Tree {
-    std::shared_ptr<const ir::Kernel> kernel;  // that it was made from; of a call none
+    std::shared_ptr<const ir::Work> work;  // that it was made from; of a joined launch none
     Device* device;
     std::shared_ptr<const passes::Lowered> lowered;
     std::shared_ptr<const passes::Lowered> apart = nullptr;  // if it was asked for; the same as `lowered` where there is none
@@ -59,18 +57,7 @@ class PlanCode {
     std::shared_ptr<KernelRecord> facts;
   };
   std::vector<Tree> trees_;
-  std::unordered_multimap<uint64_t, size_t> tree_of_;  // by the hash of the kernel
-  // What a tree of a call was made from.
-  struct KnownCall {
-    ir::Kernel kernel;
-    ir::NodeRef node;
-    std::vector<passes::JoinPart> parts;
-    std::vector<ir::NodeRef> twins;
-    std::vector<passes::OperandLayout> layouts;
-    size_t tree;
-    bool serves(const passes::Call& call) const;
-  };
-  std::unordered_multimap<uint64_t, KnownCall> calls_;  // by the hash of its buffers and scalars
+  std::unordered_multimap<uint64_t, size_t> tree_of_;  // by the hash of the work
   std::vector<StepTree> steps_;
   std::vector<int32_t> place_of_;  // by step: its place there, -1 if it has none
 };

@@ -78,10 +78,11 @@ class Launches {
   }
   template <typename F>
   static void for_each_read(const Step& step, const F& f) {
-    for (const int32_t v : step.buffers) {
+    for (const Argument& argument : step.arguments) {
+      const int32_t v = argument.at.place;
       if (v >= 0 && std::find(step.writes.begin(), step.writes.end(), v) == step.writes.end()) f(v);
+      if (argument.base.place >= 0) f(argument.base.place);
     }
-    for (const Step::Base& base : step.bases) f(base.place);
   }
 
   // The last of `count`, from `first` on, that takes it; `count` if none does.
@@ -141,7 +142,9 @@ class Launches {
 
   // The trees of a group's steps, if one block may do them. What a step starts with is copied before the launch, so nothing of the launch may write that.
   passes::Turn turn_of(const Group& group) const {
-    const auto is_copied = [&](size_t s) { return !plan_.steps[s].bases.empty(); };
+    const auto is_copied = [&](size_t s) {
+      return std::ranges::any_of(plan_.steps[s].arguments, [](const Argument& argument) { return argument.base.place >= 0; });
+    };
     if (std::any_of(group.steps.begin(), group.steps.end(), is_copied)) return {};
     passes::Turn parts = group.parts;
     if (const passes::Lowered* lowered = plan_.code.lowered_of(group.steps[0]); parts.empty() && lowered) parts = {lowered};
@@ -232,7 +235,7 @@ class Launches {
       for (const size_t s : groups_[g].steps) {
         facts->name += s == first[0] ? "" : s == groups_[g].steps[0] ? " then " : " + ";
         facts->shapes += facts->shapes.empty() ? "" : "; ";
-        add_part(plan_.steps[s], all, work, *facts);
+        add_part(plan_.steps[s], all, *facts);
       }
     }
     const passes::Lowered& joined = *plan_.code.lowered_of(number);
@@ -246,21 +249,11 @@ class Launches {
     return all;
   }
 
-  static void add_part(Step& part, Step& all, CompiledStep& work, KernelRecord& facts) {
-    const auto before = static_cast<int32_t>(all.buffers.size());
+  static void add_part(const Step& part, Step& all, KernelRecord& facts) {
     all.device = part.device;
-    all.buffers.insert(all.buffers.end(), part.buffers.begin(), part.buffers.end());
+    all.arguments.insert(all.arguments.end(), part.arguments.begin(), part.arguments.end());
     all.writes.append(part.writes.data(), part.writes.size());
     all.scalars.insert(all.scalars.end(), part.scalars.begin(), part.scalars.end());
-    const auto add_shifted = [&](auto& to, const auto& list) {
-      for (auto entry : list) {
-        entry.argument += before;
-        to.push_back(entry);
-      }
-    };
-    add_shifted(all.bases, part.bases);
-    add_shifted(all.windows, part.windows);
-    add_shifted(work.begins, std::get<CompiledStep>(part.work).begins);
     facts.name += part.facts->name;
     facts.shapes += part.facts->shapes;
     facts.ops += part.facts->ops;

@@ -34,8 +34,10 @@ class Orders {
     for (const Step& step : plan_.steps) {
       StepOrder& order = orders.emplace_back();
       const auto number = static_cast<int32_t>(orders.size()) - 1;
-      for (const int32_t value : step.buffers) read(value, number, order);
-      for (const Step::Base& base : step.bases) read(base.place, number, order);
+      for (const Argument& argument : step.arguments) {
+        read(argument.at.place, number, order);
+        read(argument.base.place, number, order);
+      }
       for (const int32_t value : step.writes) write(value, number, order);
       reduce(order.after, orders);
     }

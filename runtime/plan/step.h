@@ -7,8 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "ir/kernel/kernel.h"
-#include "passes/fusion/fusion.h"
+#include "ir/call/work.h"
 #include "runtime/cache/kernel_cache.h"
 #include "runtime/device/device.h"
 #include "runtime/history/history.h"
@@ -21,18 +20,26 @@ struct ScalarSource {
   int32_t dim = -1;  // or where the node, a pad, begins along this dim
 };
 
+// Where a buffer that a step is given begins: behind the first element of a place.
+struct Argument {
+  struct Begin {
+    int32_t place = -1;   // -1: it has no elements, or is a packed copy
+    int32_t origin = -1;  // of the key: so many items behind it
+    int32_t item_size = 0;
+    int64_t bytes = 0;
+  };
+  Begin at;
+  // If it is updated: what is copied to the place first, unless it lies there already.
+  Begin base = {};
+  size_t base_bytes = 0;
+};
+
 // What a step does: one of these.
 struct CompiledStep {
   std::shared_ptr<const CompiledKernel> kernel;  // once the plan's code is found
   std::vector<int64_t> sizes;
   std::vector<Phase> phases;
   size_t local_bytes = 0;  // scratch of each worker
-  // Where argument `argument` begins behind the first element of its place.
-  struct Begin {
-    int32_t argument;
-    int64_t bytes;
-  };
-  std::vector<Begin> begins;
   // What it packs at each launch. A constant is packed in a phase of its own, which a launch with a packed copy leaves out.
   struct Packing {
     int32_t source, copy;  // arguments; the copy is -1 where the source counts as no constant: that is a matter of the kernel
@@ -42,14 +49,9 @@ struct CompiledStep {
   };
   std::optional<Packing> packing;
 };
-struct InterpretedStep {
-  std::shared_ptr<const ir::Kernel> kernel;
-};
-struct RoutineStep {
-  ir::NodeRef node;  // over placeholders
-  std::shared_ptr<const std::vector<passes::JoinPart>> parts;  // of a Cat
-  std::vector<LibraryCall::InMemory> in_memory;
-  bool interpreted;
+struct UncompiledStep {
+  std::shared_ptr<const ir::Work> work;
+  bool interpreted;  // else it is a call of the library
 };
 struct CopyStep {  // of argument 0, on another device, to argument 1
   Device* from;
@@ -66,23 +68,9 @@ struct InPlaceStep {};  // all parts of a Cat are computed where they belong: no
 
 struct Step {
   Device* device = nullptr;
-  std::variant<CompiledStep, InterpretedStep, RoutineStep, RecurrentLayerStep, CopyStep, InPlaceStep> work;
-  // Places, in argument order; -1: has no elements; -2-k: scalar k, in memory.
-  std::vector<int32_t> buffers;
+  std::variant<CompiledStep, UncompiledStep, RecurrentLayerStep, CopyStep, InPlaceStep> work;
+  std::vector<Argument> arguments;
   SmallVector<int32_t, 2> writes;  // places that it writes
-  // Where argument `argument` is updated: what it starts with is copied there unless it lies there already. It begins at
-  // an origin of the key, or at the place's first element (-1).
-  struct Base {
-    int32_t argument, place;
-    size_t bytes;
-    int32_t origin, item_size;
-  };
-  std::vector<Base> bases;
-  // Where argument `argument` begins behind the first element of its place: at an origin of the key.
-  struct Window {
-    int32_t argument, origin, item_size;
-  };
-  std::vector<Window> windows;
   std::vector<ScalarSource> scalars;
   KernelFacts facts;
   CacheState cache = CacheState::Memory;  // of the first run; later ones find it in memory

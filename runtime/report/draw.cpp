@@ -9,6 +9,7 @@
 
 #include "ir/base/text.h"
 #include "ir/graph/graph_infer.h"
+#include "ir/graph/node_text.h"
 #include "runtime/base/memory_sizes.h"
 #include "runtime/device/device.h"
 #include "runtime/report/report.h"
@@ -45,7 +46,7 @@ std::vector<const Node*> shown(const FusedKernel& fused) {
 }
 
 std::string kernel_label(const FusedKernel& fused, const KernelRecord* launch) {
-  std::string label = "@" + fused.kernel.name;
+  std::string label = "@" + fused.name();
   const Device& device = device_of(*fused.outputs.at(0));
   if (!device.is_host()) label += " on " + name_of(device.tag());
   if (!launch) return label;

@@ -29,7 +29,7 @@ constexpr const char* kStageNames[] = {"graph", "fused",    "kernel", "looptree"
 
 std::string fused_text(const Analysis& a) {
   std::string text = ir::print(a.graph);
-  for (const FusedKernel& k : a.fusion.kernels) text += "kernel @" + k.kernel.name + ": " + op_list(k) + "\n";
+  for (const FusedKernel& k : a.fusion.kernels) text += "kernel @" + k.name() + ": " + op_list(k) + "\n";
   return text;
 }
 
@@ -40,14 +40,7 @@ compiler::Settings settings_of(Stage stage, const Options& options) {
   return settings;
 }
 
-bool is_library_call(const FusedKernel& fused, const ir::Target& target) {
-  return fused.routine && !passes::generates(fused.routine->op(), target);
-}
-
-passes::Lowered lowered(const FusedKernel& fused, const ir::Target& target) {
-  if (!fused.routine) return compiler::compile_kernel(fused.kernel, target, {});
-  return compiler::lower_call({compiler::call_kernel(fused), *fused.routine, fused.parts.get(), fused.twins, fused.layouts}, target, {});
-}
+bool is_library_call(const FusedKernel& fused, const ir::Target& target) { return !passes::generates(fused.work, target); }
 
 // The code of a GPU's loop tree: its text, or PTX.
 std::string gpu_text(Device& device, const ir::LoopTree& tree, Stage stage) {
@@ -60,8 +53,8 @@ std::string kernel_text(const FusedKernel& fused, Stage stage, const Options& op
   Device& device = device_of(*fused.outputs.at(0));
   const bool as_for_gpu = stage == Stage::CUDA && device.is_host();
   const ir::Target target = as_for_gpu ? ir::Target(ir::GpuTarget{}) : device.target(options);
-  if (stage == Stage::Kernel || is_library_call(fused, target)) return passes::print(fused);
-  const ir::LoopTree tree = lowered(fused, target).tree;
+  if (stage == Stage::Kernel || is_library_call(fused, target)) return ir::print(fused.work);
+  const ir::LoopTree tree = compiler::compile(fused.work, target, {}).tree;
   if (stage == Stage::LoopTree) return ir::print(tree);
   if (ir::kind(device.target(options)) == ir::TargetKind::Cuda) return gpu_text(device, tree, stage);
   if (stage == Stage::CUDA) return codegen::cuda::emit(tree);
@@ -70,7 +63,7 @@ std::string kernel_text(const FusedKernel& fused, Stage stage, const Options& op
 
 std::string kernel_names(const Analysis& a) {
   std::string names;
-  for (const FusedKernel& fused : a.fusion.kernels) names += (names.empty() ? "" : ", ") + fused.kernel.name;
+  for (const FusedKernel& fused : a.fusion.kernels) names += (names.empty() ? "" : ", ") + fused.name();
   return names;
 }
 
@@ -85,11 +78,11 @@ std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, cons
   if (needs_llvm && host_device().info().compiler.empty()) return "This build has no LLVM.\n";
   std::string text;
   for (const FusedKernel& fused : a.fusion.kernels) {
-    if (fused.kernel.name.find(wanted) == std::string::npos) continue;
+    if (fused.name().find(wanted) == std::string::npos) continue;
     try {
       text += kernel_text(fused, stage, options);
     } catch (const ir::IrError& e) {
-      text += "kernel @" + fused.kernel.name + ": " + e.what() + "\n";
+      text += "kernel @" + fused.name() + ": " + e.what() + "\n";
     }
     if (!text.empty() && text.back() != '\n') text += '\n';
   }
@@ -119,7 +112,7 @@ std::string schedule_name(const FusedKernel& fused, const Options& options) {
   if (is_library_call(fused, device.target(options)) && options.backend != Options::Backend::Interpreter) return "routine";
   if (!device.compiles(options)) return "interpreter";
   try {
-    return lowered(fused, device.target(options)).schedule;
+    return compiler::compile(fused.work, device.target(options), {}).schedule;
   } catch (const ir::IrError& e) {
     return std::string("none (") + e.what() + ")";
   }
@@ -129,7 +122,7 @@ std::string schedule_name(const FusedKernel& fused, const Options& options) {
 std::string product_text(const FusedKernel& fused, const Options& options) {
   const auto costs = passes::product_costs(fused, device_of(*fused.outputs.at(0)).target(options));
   if (!costs) return {};
-  return std::string("  product    by ") + (fused.routine ? "the library" : "this kernel") + "; estimated: generated " +
+  return std::string("  product    by ") + (fused.call() ? "the library" : "this kernel") + "; estimated: generated " +
          ir::fixed_text(costs->generated_us, 1) + " us, a call of the library " + ir::fixed_text(costs->library_us, 1) + " us\n";
 }
 
@@ -148,7 +141,7 @@ std::vector<GpuKernel> gpu_kernels(const std::vector<FusedKernel>& kernels, cons
     const ir::Target target = device.target(options);
     if (ir::kind(target) != ir::TargetKind::Cuda || !device.compiles(options) || is_library_call(kernels[k], target)) continue;
     try {
-      all[k].lowered = std::make_shared<const passes::Lowered>(lowered(kernels[k], target));
+      all[k].lowered = std::make_shared<const passes::Lowered>(compiler::compile(kernels[k].work, target, {}));
       of_device[&device].push_back(k);
     } catch (const ir::IrError&) {  // the schedule's line says it
     }
@@ -208,7 +201,7 @@ std::string accesses_text(const passes::Lowered* lowered) {
 
 std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options, const GpuKernel& gpu) {
   KernelRecord facts = kernel_facts(fused);
-  int64_t in = moved_bytes(fused, ir::Op::Load), out = moved_bytes(fused, ir::Op::Store);
+  int64_t in = moved_bytes(fused.work, ir::Op::Load), out = moved_bytes(fused.work, ir::Op::Store);
   const std::string intensity =
       ir::fixed_text(static_cast<double>(facts.flops) / static_cast<double>(std::max<int64_t>(1, in + out)), 2);
   std::string text = "kernel " + std::to_string(number) + " @" + facts.name + "\n";
@@ -371,7 +364,7 @@ namespace {
 std::vector<const KernelRecord*> last_launches(const std::vector<FusedKernel>& kernels, int plan, const std::vector<KernelRecord>& history) {
   std::vector<const KernelRecord*> launches(kernels.size(), nullptr);
   std::unordered_map<std::string_view, std::vector<size_t>> wanted;  // by name, the last one behind
-  for (size_t k = 0; k < kernels.size(); ++k) wanted[kernels[k].kernel.name].push_back(k);
+  for (size_t k = 0; k < kernels.size(); ++k) wanted[kernels[k].name()].push_back(k);
   for (size_t i = history.size(); i-- > 0 && !wanted.empty();) {
     const auto it = history[i].plan == plan ? wanted.find(history[i].name) : wanted.end();
     if (it == wanted.end()) continue;

@@ -101,15 +101,11 @@ class Rows {
 
   void run_step(size_t s, const Step& step, std::span<const uint64_t> scalars, bool first) {
     arguments_.clear();
-    for (int32_t place : step.buffers) {
-      const void* scalar = place < -1 ? &scalars[static_cast<size_t>(-2 - place)] : nullptr;
-      arguments_.push_back(place >= 0 ? pointers_[static_cast<size_t>(place)] : const_cast<void*>(scalar));
+    for (const Argument& argument : step.arguments) {
+      const int32_t place = argument.at.place;
+      arguments_.push_back(place < 0 ? nullptr : static_cast<std::byte*>(pointers_[static_cast<size_t>(place)]) + argument.at.bytes);
     }
     if (const auto* compiled = std::get_if<CompiledStep>(&step.work)) {
-      for (const CompiledStep::Begin& begin : compiled->begins) {
-        void*& argument = arguments_[static_cast<size_t>(begin.argument)];
-        argument = static_cast<std::byte*>(argument) + begin.bytes;
-      }
       std::span<const Phase> phases = compiled->phases;
       if (compiled->packing && compiled->packing->copy >= 0) {
         arguments_[static_cast<size_t>(compiled->packing->copy)] = memory_.packed[s]->data();
@@ -167,7 +163,8 @@ std::shared_ptr<const RecurrentWork> make_work(const ir::Node& node, const Optio
   }
   work->places = places_of(*work->plan, step, key, static_cast<int32_t>(node.inputs().size()));
   for (const Step& step : work->plan->steps) {
-    if (!step.bases.empty() || !step.windows.empty()) throw std::runtime_error("evaluate: a step of a recurrent layer writes to what it reads");
+    if (std::ranges::any_of(step.arguments, [](const Argument& a) { return a.base.place >= 0 || a.at.origin >= 0; }))
+      throw std::runtime_error("evaluate: a step of a recurrent layer writes to what it reads");
     for (const ScalarSource& s : step.scalars) work->scalars.push_back(s.node >= 0 ? key.nodes[static_cast<size_t>(s.node)]->bits() : s.bits);
   }
   return work;

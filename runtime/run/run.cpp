@@ -133,13 +133,17 @@ bool Run::wrote(size_t output) const {
   const auto lies_there = [&](int32_t place) {
     if (place < 0) return false;
     const Place& p = plan_->places[place];
-    return p.base == ValueKind::Output && p.index == static_cast<int32_t>(output);
+    const int32_t index = p.base == ValueKind::Input ? plan_->outputs[output].donor : static_cast<int32_t>(output);
+    return p.base != ValueKind::Temporary && p.index == index;
   };
   const size_t count = plan_->steps.size();
   for (size_t s = 0; s < std::min(launched_ + 1, count); ++s) {
-    const Step& step = plan_->steps[s];
-    if (s == launched_ && step.bases.empty()) return false;
-    if (std::any_of(step.buffers.begin(), step.buffers.end(), lies_there)) return true;
+    const bool is_next = s == launched_;  // its base, if it lies elsewhere, may be copied
+    const auto writes = [&](const Argument& a) {
+      const bool is_output = lies_there(a.at.place) && plan_->places[a.at.place].base == ValueKind::Output;
+      return is_output && (!is_next || (a.base.place >= 0 && (a.base.origin >= 0 || !lies_there(a.base.place))));
+    };
+    if (std::any_of(plan_->steps[s].arguments.begin(), plan_->steps[s].arguments.end(), writes)) return true;
   }
   return false;
 }
@@ -318,38 +322,28 @@ void Run::bind_places() {
   }
 }
 
-void* Run::argument(int32_t place, uint64_t* scalars) {
-  if (place >= 0) return pointers_[place];
-  return place == -1 ? nullptr : &scalars[-2 - place];
+std::byte* Run::begin(const Argument::Begin& begin) const {
+  if (begin.place < 0) return nullptr;
+  return static_cast<std::byte*>(pointers_[begin.place]) + begin.bytes + (begin.origin >= 0 ? origin(begin.origin) * begin.item_size : 0);
 }
 
-int64_t Run::lay_out(const Step& step, uint64_t* scalars) {
+int64_t Run::lay_out(const Step& step) {
   arguments_.clear();
-  for (int32_t place : step.buffers) arguments_.push_back(argument(place, scalars));
   int64_t copied = 0;
-  for (const Step::Base& base : step.bases) {
-    void* to = arguments_[base.argument];
-    const auto* from = static_cast<const std::byte*>(pointers_[base.place]);
-    if (base.origin >= 0) from += origin(base.origin) * base.item_size;
+  for (const Argument& argument : step.arguments) {
+    arguments_.push_back(begin(argument.at));
+    if (argument.base.place < 0) continue;
+    void* to = pointers_[argument.at.place];
+    const std::byte* from = begin(argument.base);
     if (to == from) continue;
-    copy_bytes(*step.device, to, from, base.bytes);
-    copied += 2 * static_cast<int64_t>(base.bytes);
-  }
-  for (const Step::Window& window : step.windows) {
-    void*& argument = arguments_[window.argument];
-    argument = static_cast<std::byte*>(argument) + origin(window.origin) * window.item_size;
-  }
-  if (const auto* work = std::get_if<CompiledStep>(&step.work)) {
-    for (const CompiledStep::Begin& begin : work->begins) {
-      void*& argument = arguments_[begin.argument];
-      argument = static_cast<std::byte*>(argument) + begin.bytes;
-    }
+    copy_bytes(*step.device, to, from, argument.base_bytes);
+    copied += 2 * static_cast<int64_t>(argument.base_bytes);
   }
   return copied;
 }
 
 Ticks Run::launch(const Step& step, uint64_t* scalars, Ticks begin) {
-  const int64_t copied = lay_out(step, scalars);
+  const int64_t copied = lay_out(step);
   try {
     if (const auto* layer = std::get_if<RecurrentLayerStep>(&step.work)) return run_layer(*layer, begin);
     start_step(step, scalars);
@@ -369,7 +363,7 @@ void Run::allocate_packed() {
   for (size_t s : plan_->packing) {
     const Step& step = plan_->steps[s];
     const CompiledStep::Packing& packing = *std::get<CompiledStep>(step.work).packing;
-    Buffer* source = owners_[step.buffers[packing.source]];
+    Buffer* source = owners_[step.arguments[packing.source].at.place];
     if (source && !PackedCopies::global().find(*source, packing.layout)) packed_[s] = Buffer::allocate(packing.bytes, *step.device);
   }
 }
@@ -396,7 +390,7 @@ Ticks Run::run_layer(const RecurrentLayerStep& layer, Ticks begin) {
 // A packed copy takes the place of what the kernel would pack: found, or made by this launch and kept.
 void Run::start_compiled(const Step& step, const CompiledStep& work, std::span<const uint64_t> scalars) {
   std::span<const Phase> phases = work.phases;
-  Buffer* source = work.packing ? owners_[step.buffers[work.packing->source]] : nullptr;
+  Buffer* source = work.packing ? owners_[step.arguments[work.packing->source].at.place] : nullptr;
   std::shared_ptr<Buffer> copy;
   if (source && work.packing->copy < 0) {
     source->note_packing();

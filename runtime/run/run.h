@@ -61,8 +61,8 @@ class Run {
   void allocate_arenas();
   std::shared_ptr<Buffer> at_home(size_t home, size_t bytes, Device& device);
   void bind_places();
-  void* argument(int32_t place, uint64_t* scalars);
-  int64_t lay_out(const Step& step, uint64_t* scalars);  // the arguments; returns the bytes that it moved
+  std::byte* begin(const Argument::Begin& begin) const;
+  int64_t lay_out(const Step& step);  // the arguments; returns the bytes that it moved
   // Returns when it ended, which is when the next one begins.
   Ticks launch(const Step& step, uint64_t* scalars, Ticks begin);
   void start_step(const Step& step, uint64_t* scalars);

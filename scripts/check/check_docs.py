@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what docs/**/*.md, README.md and the comments of sources say. Prints each fault as FILE:LINE: reason and exits 1.
 
-  IR        each fenced block ```graph, ```kernel or ```looptree parses and prints the same; with <!-- tenon-opt ARGUMENTS < PAGE#NAME -->
+  IR        each fenced block ```graph, ```kernel, ```call or ```looptree parses and prints the same; with <!-- tenon-opt ARGUMENTS < PAGE#NAME -->
             on the line before it, it is what `tenon-opt ARGUMENTS` prints for the block @NAME of that page (of this one without PAGE)
   quotes    a block after <!-- the end of FILE --> is just that
   links     they lead to a page and a heading that are there; docs/README.md and the site's list name each page, and the former each room
@@ -22,7 +22,7 @@ import sys
 import tempfile
 
 BLOCK = re.compile(r"(?:^<!-- tenon-opt (?P<args>[^<\n]*)< *(?P<page>[\w.]*)#(?P<name>[\w.]+) -->\n)?"
-                   r"^```(?P<level>graph|kernel|looptree)\n(?P<text>.*?)^```$", re.M | re.S)
+                   r"^```(?P<level>graph|kernel|call|looptree)\n(?P<text>.*?)^```$", re.M | re.S)
 QUOTE = re.compile(r"^<!-- the end of (?P<file>\S+) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
 TABLE = re.compile(r"^<!-- the files of (?P<folder>\S+?)(?P<all>: every \.h)? -->\n(?P<rows>(?:^\|.*\n)+)", re.M)
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)

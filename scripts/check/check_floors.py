@@ -21,7 +21,7 @@ import tempfile
 
 FLOORS = ["ir", "passes", "codegen", "compiler", "runtime", "frontend"]  # lowest first
 ROOMS = {  # by floor, from the lowest
-    "ir": [["ir/base/"], ["ir/op/"], ["ir/index/"], ["ir/kernel/"], ["ir/looptree/"], ["ir/graph/"], ["ir/gradient/"]],
+    "ir": [["ir/base/"], ["ir/op/"], ["ir/index/"], ["ir/kernel/"], ["ir/looptree/"], ["ir/graph/"], ["ir/call/"], ["ir/gradient/"]],
     "passes": [["passes/schedule/"], ["passes/kernel/"], ["passes/graph/"], ["passes/fusion/"]],
     "frontend": [["frontend/src/tensor/"], ["frontend/src/autograd/"], ["frontend/src/views/"], ["frontend/src/ops/"],
                  ["frontend/src/random/"], ["frontend/src/neural/"], ["frontend/src/nn/"], ["frontend/src/optim/"], ["frontend/src/io/"],

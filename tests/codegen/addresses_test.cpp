@@ -184,8 +184,8 @@ void check(const std::string& text) {
     tensors[input.get()] = std::move(t);
   }
   for (const passes::FusedKernel& fused : passes::fuse(graph.outputs).kernels) {
-    REQUIRE(!fused.routine);
-    const ir::Kernel kernel = passes::run_kernel_passes(fused.kernel);
+    REQUIRE(!fused.call());
+    const ir::Kernel kernel = passes::run_kernel_passes(fused.kernel());
     std::vector<int64_t> counts;
     std::vector<void*> buffers;
     for (const ir::Node* node : fused.inputs) buffers.push_back(tensors.at(node).data.data());

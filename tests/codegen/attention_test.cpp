@@ -24,14 +24,13 @@ passes::FusedKernel one_call(const std::vector<NodeRef>& made) {
   options.targets = {{0, ir::CpuTarget{}}};
   passes::FusionResult fusion = passes::fuse(made, options);
   REQUIRE(fusion.kernels.size() == 1);
-  REQUIRE(fusion.kernels[0].routine);
+  REQUIRE(fusion.kernels[0].call());
   REQUIRE(fusion.kernels[0].outputs.size() == made.size());
   return std::move(fusion.kernels[0]);
 }
 
 passes::Lowered lowered_call(const passes::FusedKernel& fused, int bits = 256) {
-  const passes::Call call{compiler::call_kernel(fused), *fused.routine, nullptr, fused.twins, fused.layouts};
-  return passes::lower_call(call, ir::CpuTarget{.vector_bits = bits});
+  return passes::lower(fused.work, ir::CpuTarget{.vector_bits = bits});
 }
 
 using Code = decltype(jit::load_object({}, 0));

@@ -52,13 +52,13 @@ passes::FusedKernel one_call(const std::vector<NodeRef>& made, const ir::GpuTarg
   options.targets = {{0, target}};
   passes::FusionResult fusion = passes::fuse(made, options);
   REQUIRE(fusion.kernels.size() == 1);
-  REQUIRE(fusion.kernels[0].routine);
+  REQUIRE(fusion.kernels[0].call());
   REQUIRE(fusion.kernels[0].outputs.size() == made.size());
   return std::move(fusion.kernels[0]);
 }
 
 passes::Lowered lowered_call(const passes::FusedKernel& fused, const ir::GpuTarget& target) {
-  return compiler::lower_call({compiler::call_kernel(fused), *fused.routine, nullptr, fused.twins, fused.layouts}, target, {});
+  return compiler::compile(fused.work, target, {});
 }
 
 void run(const Case& c, Reference& r, Op first, const std::vector<const Array*>& wanted) {
@@ -227,7 +227,7 @@ TEST_CASE("attention: a row that sees nothing is nan, as its composition is; the
     buffers.push_back(got.data());
     CudaSimulator(lowered.tree).run(buffers, lowered.sizes, {});
     buffers.back() = composed.data();
-    codegen::interpret(*fused.routine, buffers.data());
+    codegen::interpret(fused.work, buffers.data(), nullptr);
     got.load();
     composed.load();
     for (size_t i = 0; i < got.numbers.size(); ++i) {
@@ -250,16 +250,20 @@ TEST_CASE("attention: the interpreter evaluates each operation by its compositio
       const auto check = [&](Op first, const std::vector<const Array*>& wanted) {
         std::vector<Array*> operands;
         const std::vector<NodeRef> made = nodes(c, r, first, wanted.size(), operands);
-        for (size_t k = 0; k < made.size(); ++k) {
-          Array got(wanted[k]->dtype, made[k]->shape());
-          REQUIRE(made[k]->dtype() == got.dtype);
-          std::vector<void*> buffers;
-          for (Array* a : operands) buffers.push_back(a->data());
-          buffers.push_back(got.data());
-          codegen::interpret(*made[k], buffers.data());
-          load_rows_last(got, *made[k]);
-          REQUIRE(got.shape == wanted[k]->shape);
-          check_near(got, *wanted[k], c, on_tensor_cores(c));
+        const passes::FusedKernel fused = one_call(made, target_of(Case()));
+        std::vector<Array> got;
+        std::vector<void*> buffers;
+        for (const ir::Node* output : fused.outputs) got.emplace_back(output->dtype(), output->shape());
+        for (Array* a : operands) buffers.push_back(a->data());
+        for (Array& a : got) buffers.push_back(a.data());
+        codegen::interpret(fused.work, buffers.data(), nullptr);
+        for (size_t k = 0; k < got.size(); ++k) {
+          const auto at = std::find_if(made.begin(), made.end(), [&](const NodeRef& node) { return node.get() == fused.outputs[k]; });
+          const Array& expected = *wanted[static_cast<size_t>(at - made.begin())];
+          load_rows_last(got[k], **at);
+          REQUIRE(got[k].dtype == expected.dtype);
+          REQUIRE(got[k].shape == expected.shape);
+          check_near(got[k], expected, c, on_tensor_cores(c));
         }
       };
       check(Op::Attention, {&r.result, &r.lse});

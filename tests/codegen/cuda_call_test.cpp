@@ -94,12 +94,12 @@ passes::FusedKernel call_of(const ir::NodeRef& node) {
   passes::FusionOptions options;
   options.targets = {{0, ir::GpuTarget{}}};
   passes::FusionResult result = passes::fuse({node}, options);
-  REQUIRE(result.kernels.back().routine);
+  REQUIRE(result.kernels.back().call());
   return std::move(result.kernels.back());
 }
 
 passes::Lowered lowered_call(const passes::FusedKernel& fused) {
-  return compiler::lower_call({compiler::call_kernel(fused), *fused.routine, fused.parts.get()}, ir::GpuTarget{}, {});
+  return compiler::compile(fused.work, ir::GpuTarget{}, {});
 }
 
 std::vector<void*> with_scratch(const passes::Lowered& lowered, std::vector<void*> buffers, std::vector<Memory>& scratch) {
@@ -116,8 +116,7 @@ std::vector<void*> with_scratch(const passes::Lowered& lowered, std::vector<void
 // Runs the call on the simulator, threads in both orders, and on the interpreter. `elements`: of each operand.
 void compare(const ir::NodeRef& node, const std::vector<Element>& elements = {}) {
   const passes::FusedKernel fused = call_of(node);
-  const ir::Node& routine = *fused.routine;
-  CAPTURE(passes::print(fused));
+  CAPTURE(ir::print(fused.work));
   const passes::Lowered lowered = lowered_call(fused);
   REQUIRE_NOTHROW(ir::verify(lowered.tree));
   const std::string text = ir::print(lowered.tree);
@@ -125,40 +124,28 @@ void compare(const ir::NodeRef& node, const std::vector<Element>& elements = {})
   CAPTURE(text);
 
   std::mt19937 random(7);
-  std::vector<Memory> operands;
+  std::vector<Memory> operands;  // by buffer: what is there at first
   std::vector<uint64_t> constants;
-  for (size_t i = 0; i < fused.inputs.size(); ++i) {
-    const ir::KernelBuffer& buffer = fused.kernel.buffers[i];
-    if (fused.parts && (*fused.parts)[i].constant) {
-      const uint64_t bits = fused.inputs[i]->bits();
-      operands.push_back(filled(
-          buffer.dtype, 1,
-          [&](DType dtype, int64_t, std::mt19937&) {
-            return ir::Constant{dtype, bits};
-          },
-          random));
-      constants.push_back(bits);
-    } else {
-      operands.push_back(filled(buffer.dtype, fused.inputs[i]->numel(), i < elements.size() ? elements[i] : any_element, random));
-    }
-  }
+  for (const ir::Node* scalar : fused.scalars) constants.push_back(scalar->bits());
+  const std::vector<ir::KernelBuffer>& signature = fused.signature().buffers;
+  const auto element_of = [&](size_t buffer) -> Element {  // the operand's that is seen in it
+    const std::vector<ir::View>& views = fused.call()->operands;
+    const auto operand = static_cast<size_t>(std::ranges::find(views, static_cast<int32_t>(buffer), &ir::View::buffer) - views.begin());
+    return operand < elements.size() ? elements[operand] : any_element;
+  };
+  for (size_t b = 0; b < signature.size(); ++b) operands.push_back(filled(signature[b].dtype, signature[b].numel, element_of(b), random));
   const int64_t count = node->numel();
-  Memory expected(static_cast<size_t>(count * ir::item_size(node->dtype())));
+  Memory expected = operands.back();
   std::vector<void*> all;
   for (Memory& memory : operands) all.push_back(memory.bytes() > 0 ? memory.data() : nullptr);
-  all.push_back(expected.data());
-  codegen::interpret(routine, all.data());
+  all.back() = expected.data();
+  codegen::interpret(fused.work, all.data(), constants.data());
 
   CudaSimulator simulator(lowered.tree);
   for (const auto order : {CudaSimulator::Order::Forward, CudaSimulator::Order::Backward, CudaSimulator::Order::Random}) {
-    Memory got(expected.bytes());
-    const bool updates = ir::writes_over(routine.op());
-    if (updates) std::memcpy(got.data(), operands[0].data(), got.bytes());
-    std::vector<void*> buffers;
-    for (size_t i = updates ? 1 : 0; i < operands.size(); ++i) {
-      if (!fused.parts || !(*fused.parts)[i].constant) buffers.push_back(all[i]);
-    }
-    buffers.push_back(got.data());
+    Memory got = operands.back();
+    std::vector<void*> buffers = all;
+    buffers.back() = got.data();
     std::vector<Memory> scratch;
     buffers = with_scratch(lowered, std::move(buffers), scratch);
     REQUIRE_NOTHROW(simulator.run(buffers, lowered.sizes, constants, order, 5));

@@ -103,10 +103,7 @@ passes::Lowered lowered(const std::string& text) {
   const ir::Graph graph = ir::parse_graph(text);
   const compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
   REQUIRE(program.fusion.kernels.size() == 1);
-  const passes::FusedKernel& fused = program.fusion.kernels[0];
-  if (!fused.routine) return compiler::compile_kernel(fused.kernel, target, {});
-  const ir::Kernel kernel = compiler::call_kernel(fused);
-  return compiler::lower_call({kernel, *fused.routine, fused.parts.get(), fused.twins, fused.layouts}, target, {});
+  return compiler::compile(program.fusion.kernels[0].work, target, {});
 }
 
 // The widths of loads and of stores, at most 16 bytes an access.

@@ -37,7 +37,7 @@ Part part_of(const std::string& text) {
   const compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
   REQUIRE(program.fusion.kernels.size() == 1);
   const passes::FusedKernel& fused = program.fusion.kernels[0];
-  Part part{compiler::basic_kernel(fused.kernel, settings), compiler::compile_kernel(fused.kernel, target, {}), {}, {}, {}};
+  Part part{compiler::basic_kernel(fused.kernel(), settings), compiler::compile(fused.work, target, {}), {}, {}, {}};
   for (const ir::Node* node : fused.scalars) part.scalars.push_back(node->bits());
   for (const ir::KernelBuffer& b : part.kernel.buffers) {
     std::vector<float> elements(static_cast<size_t>(b.numel));

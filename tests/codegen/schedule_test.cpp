@@ -50,28 +50,26 @@ struct Values {
 };
 
 // What a routine of the library computes is for its own tests; here others only read it.
-void compute_routine(const passes::FusedKernel& fused, Values& values) {
-  std::vector<void*> buffers;
-  std::vector<uint64_t> constants;
-  constants.reserve(fused.inputs.size());
-  for (const ir::Node* node : fused.inputs) {
-    if (fused.parts && node->op() == ir::Op::Const) {
-      constants.push_back(node->bits());
-      buffers.push_back(&constants.back());
-    } else {
-      buffers.push_back(values.of(node).data.data());
-    }
+void compute_call(const passes::FusedKernel& fused, Values& values) {
+  std::vector<HostTensor> results;
+  for (size_t k = 0; k < fused.outputs.size(); ++k) {
+    const ir::Node& node = *fused.outputs[k];
+    results.push_back(k < fused.bases.size() ? values.of(fused.bases[k]) : HostTensor::zeros(node.dtype(), node.shape()));
+    results.back().shape = node.shape();
   }
-  HostTensor result = HostTensor::zeros(fused.routine->dtype(), fused.routine->shape());
-  buffers.push_back(result.data.data());
-  codegen::interpret(*fused.routine, buffers.data());
-  values.list.emplace_back(fused.outputs[0], std::move(result));
+  std::vector<void*> buffers;
+  std::vector<uint64_t> scalars;
+  for (const ir::Node* node : fused.inputs) buffers.push_back(values.of(node).data.data());
+  for (const ir::Node* node : fused.scalars) scalars.push_back(node->bits());
+  for (HostTensor& result : results) buffers.push_back(result.data.data());
+  codegen::interpret(fused.work, buffers.data(), scalars.data());
+  for (size_t k = 0; k < results.size(); ++k) values.list.emplace_back(fused.outputs[k], std::move(results[k]));
 }
 
 // Runs one fused kernel by interpreter and by the schedules of every target, in slow builds of one; the results must be the same bits.
 void check_kernel(const passes::FusedKernel& fused, Values& values) {
-  if (fused.routine) return compute_routine(fused, values);
-  ir::Kernel kernel = passes::run_kernel_passes(fused.kernel);
+  if (fused.call()) return compute_call(fused, values);
+  ir::Kernel kernel = passes::run_kernel_passes(fused.kernel());
   std::string text = ir::print(kernel);
   CHECK(ir::print(ir::parse_kernel(text)) == text);
   std::vector<void*> buffers;

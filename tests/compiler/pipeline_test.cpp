@@ -52,7 +52,7 @@ TEST_CASE("pipeline: the steps that run are the steps that are listed, on each d
     const compiler::Settings settings = seen.settings();
     const compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
     REQUIRE(program.fusion.kernels.size() == 1);
-    CHECK(!compiler::compile_kernel(program.fusion.kernels[0].kernel, target, settings).tree.phases.empty());
+    CHECK(!compiler::compile(program.fusion.kernels[0].work, target, settings).tree.phases.empty());
     compiler::plan_memory({}, {}, settings);
     std::vector<std::string> listed;
     for (const compiler::StepInfo& step : compiler::steps()) {
@@ -91,7 +91,7 @@ TEST_CASE("pipeline: a kernel that no schedule takes is refused by name") {
   for (const ir::Target& target : {ir::Target(ir::CpuTarget{256}), ir::Target(ir::GpuTarget{})}) {
     std::string message;
     try {
-      compiler::compile_kernel(kernel, target, {});
+      compiler::compile(kernel, target, {});
     } catch (const ir::IrError& error) {
       message = error.what();
     }
@@ -116,7 +116,7 @@ TEST_CASE("pipeline: a target that cannot be is refused, with the kernel's name"
   };
   const auto message = [&](const ir::Kernel& kernel, const ir::Target& target) -> std::string {
     try {
-      compiler::compile_kernel(kernel, target, {});
+      compiler::compile(kernel, target, {});
     } catch (const ir::IrError& error) {
       return error.what();
     }
@@ -141,7 +141,7 @@ TEST_CASE("pipeline: a row that is no multiple of four into its buffer is read b
       compiler::Settings settings;
       settings.fusion.targets = {{0, target}};
       const compiler::Program program = compiler::compile_graph(graph.outputs, {}, settings);
-      const std::string tree = ir::print(compiler::compile_kernel(program.fusion.kernels.at(0).kernel, target, settings).tree);
+      const std::string tree = ir::print(compiler::compile(program.fusion.kernels.at(0).work, target, settings).tree);
       const size_t load = tree.find("load x0[");
       REQUIRE(load != std::string::npos);
       return tree.substr(load, tree.find('\n', load) - load).find("x4") != std::string::npos;
@@ -161,14 +161,9 @@ TEST_CASE("pipeline: whatever fusion makes of a random graph is accepted by its 
       settings.fusion.targets = {{0, target}};
       const compiler::Program program = compiler::compile_graph(graph.outputs, constants_of(graph), settings);
       for (const passes::FusedKernel& fused : program.fusion.kernels) {
-        if (fused.routine) {
-          passes::Form call;
-          call.call = fused.routine->op();
-          CHECK(passes::accepts(call, target).accepted);
-          continue;
-        }
-        CHECK(passes::accepts(passes::form_of(fused.kernel), target).accepted);
-        CHECK_NOTHROW(compiler::compile_kernel(fused.kernel, target, settings));
+        CHECK_NOTHROW(ir::verify(fused.work));
+        CHECK(passes::accepts(passes::form_of(fused.work), target).accepted);
+        if (passes::generates(fused.work, target)) CHECK_NOTHROW(compiler::compile(fused.work, target, settings));
       }
       for (const passes::Refusal& refusal : program.fusion.refusals) {
         CHECK(!refusal.reason.empty());

@@ -94,12 +94,12 @@ class StoppedDevice final : public Device {
     host_device().launch(launch, stream);
     stop(after);
   }
-  void interpret(const Interpretation& work, Stream stream) override {
+  void interpret(const Uncompiled& work, Stream stream) override {
     stop(before);
     host_device().interpret(work, stream);
     stop(after);
   }
-  void call_library(const LibraryCall& call, Stream stream) override { host_device().call_library(call, stream); }
+  void call_library(const Uncompiled& call, Stream stream) override { host_device().call_library(call, stream); }
 
  private:
   void stop(const Hook& hook) {

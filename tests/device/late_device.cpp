@@ -184,19 +184,16 @@ class Implementation final : public LateDevice {
            host_device().launch({code, name, buffers, sizes, scalars, phases, local}, Stream::Main);
          });
   }
-  void interpret(const Interpretation& i, Stream stream) override {
+  void interpret(const Uncompiled& i, Stream stream) override {
     take(DeviceCall::Interpret, stream, i.name,
-         [kernel = i.kernel, name = i.name, buffers = found(i.buffers), scalars = kept(i.scalars)] {
-           host_device().interpret({kernel, name, buffers, scalars}, Stream::Main);
+         [work = i.work, name = i.name, buffers = found(i.buffers), scalars = kept(i.scalars)] {
+           host_device().interpret({work, name, buffers, scalars}, Stream::Main);
          });
   }
-  void call_library(const LibraryCall& c, Stream stream) override {
+  void call_library(const Uncompiled& c, Stream stream) override {
     take(DeviceCall::Library, stream, c.name,
-         [node = c.node, parts = c.parts, name = c.name, buffers = found(c.buffers), scalars = kept(c.scalars),
-          in_memory = kept(c.in_memory), interpreted = c.interpreted]() mutable {
-           for (const LibraryCall::InMemory& m : in_memory)
-             buffers[static_cast<size_t>(m.buffer)] = &scalars[static_cast<size_t>(m.scalar)];
-           host_device().call_library({node, parts, name, buffers, scalars, in_memory, interpreted}, Stream::Main);
+         [work = c.work, name = c.name, buffers = found(c.buffers), scalars = kept(c.scalars)] {
+           host_device().call_library({work, name, buffers, scalars}, Stream::Main);
          });
   }
 

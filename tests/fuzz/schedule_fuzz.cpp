@@ -69,7 +69,7 @@ class Check {
     for (size_t i = 0; i < inputs.size(); ++i) values_[graph_.inputs[i].get()] = inputs[i];
     const compiler::Program program = compiler::compile_graph(graph_.outputs, {}, settings_);
     for (const passes::FusedKernel& fused : program.fusion.kernels) {
-      std::string problem = fused.routine ? (call(fused), "") : compare(fused, target);
+      std::string problem = fused.call() ? (call(fused), "") : compare(fused, target);
       if (!problem.empty()) return problem;
     }
     if (!with_graph_interpreter) return {};
@@ -116,16 +116,18 @@ class Check {
   // What a routine of the library computes is for its own tests; here others only read it.
   void call(const passes::FusedKernel& fused) {
     std::vector<void*> buffers;
-    std::vector<uint64_t> constants(fused.inputs.size());
-    for (size_t i = 0; i < fused.inputs.size(); ++i) {
-      const ir::Node* node = fused.inputs[i];
-      constants[i] = node->bits();
-      buffers.push_back(fused.parts && node->op() == ir::Op::Const ? static_cast<void*>(&constants[i]) : values_.at(node).data.data());
+    std::vector<uint64_t> scalars;
+    std::vector<HostTensor> results;
+    for (const ir::Node* node : fused.inputs) buffers.push_back(values_.at(node).data.data());
+    for (const ir::Node* node : fused.scalars) scalars.push_back(node->bits());
+    for (size_t k = 0; k < fused.outputs.size(); ++k) {
+      const ir::Node& node = *fused.outputs[k];
+      results.push_back(k < fused.bases.size() ? values_.at(fused.bases[k]) : HostTensor::zeros(node.dtype(), node.shape()));
+      results.back().shape = node.shape();
     }
-    HostTensor result = HostTensor::zeros(fused.routine->dtype(), fused.routine->shape());
-    buffers.push_back(result.data.data());
-    codegen::interpret(*fused.routine, buffers.data());
-    values_[fused.outputs[0]] = std::move(result);
+    for (HostTensor& result : results) buffers.push_back(result.data.data());
+    codegen::interpret(fused.work, buffers.data(), scalars.data());
+    for (size_t k = 0; k < results.size(); ++k) values_[fused.outputs[k]] = std::move(results[k]);
   }
 
   // Memory for one run; with `in_place`, results lie where those operands lie that the schedule names.
@@ -162,9 +164,10 @@ class Check {
   }
 
   std::string compare(const passes::FusedKernel& fused, const ir::Target& target) {
-    ir::Kernel kernel = fused.kernel;
-    const std::vector<int64_t> begins = compiler::begin_kernel(kernel, target, settings_);
-    const passes::Lowered lowered = compiler::lower_kernel(kernel, target, settings_);
+    ir::Work work = fused.work;
+    const std::vector<int64_t> begins = compiler::begin_work(work, target, settings_);
+    const passes::Lowered lowered = compiler::lower(work, target, settings_);
+    const auto& kernel = std::get<ir::Kernel>(work);
     ir::verify(lowered.tree);
     ++schedules[lowered.schedule];
     Arguments expected = arguments(fused, kernel, begins, {});

@@ -51,7 +51,7 @@ struct Rows {
 
 class Attention {
  public:
-  Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node), buffers_(c, call) {
+  Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node()), buffers_(call) {
     const auto& inputs = node_.inputs();
     const size_t rank = node_.shape().size(), operands = ir::is_attention_gradient(node_.op()) ? 6 : 3;
     sums_ = ir::is_half(inputs[0]->dtype()) ? DType::F32 : inputs[0]->dtype();
@@ -62,7 +62,7 @@ class Attention {
       Matrix m{static_cast<int32_t>(i), shape[rank - 2], shape[rank - 1]};
       m.count_size = c.nest.size_slot(m.count);
       m.width_size = c.nest.size_slot(m.width);
-      m.step_size = c.nest.size_slot(call.layouts[i].strides[rank - 2]);
+      m.step_size = c.nest.size_slot(call.operands[i].strides[rank - 2]);
       return m;
     };
     query_ = matrix(0);

@@ -30,22 +30,22 @@
 
 namespace tenon::passes::gpu {
 
-Attention::Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node), buffers_(c, call) {
+Attention::Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node()), buffers_(call) {
   const auto& inputs = node_.inputs();
   gradient_ = ir::is_attention_gradient(node_.op());
   const size_t rank = node_.shape().size(), operands = gradient_ ? 6 : 3;
   const auto matrix = [&](size_t i) {
     const ir::Dims& shape = inputs[i]->shape();
-    const OperandLayout& layout = call.layouts[i];
+    const ir::View& view = call.operands[i];
     const int64_t rows = shape[rank - 2], elements = shape[rank - 1];
     Matrix m{static_cast<int32_t>(i), rows, elements};
     m.count_size = c.nest.size_slot(rows);
     m.width_size = c.nest.size_slot(elements);
     m.depth_size = c.nest.size_slot(round_up(elements, kVector));
-    m.step_size = c.nest.size_slot(layout.strides[rank - 2]);
+    m.step_size = c.nest.size_slot(view.strides[rank - 2]);
     const auto divides = [&](int64_t n) {
       const auto multiple = [n](int64_t x) { return x % n == 0; };
-      return multiple(elements) && multiple(layout.offset) && std::all_of(layout.strides.begin(), layout.strides.end() - 1, multiple);
+      return multiple(elements) && multiple(view.offset) && std::all_of(view.strides.begin(), view.strides.end() - 1, multiple);
     };
     if (!c.kernel.buffer(m.buffer).unaligned) m.together = divides(8) ? 8 : divides(kVector) ? kVector : 1;
     return m;
@@ -163,7 +163,7 @@ bool takes_heads(const Form::Attention& heads, const ir::GpuTarget& target) {
 }
 
 void call_attention(Context& c, const Call& call) {
-  const auto& inputs = call.node.inputs();
+  const auto& inputs = call.node().inputs();
   const Form::Attention heads{inputs[0]->dtype(), inputs[0]->shape().back(), inputs[2]->shape().back()};
   if (warps_take(heads, c.target)) return attention_of_warps(c, call);
   attention_of_threads(c, call);

@@ -7,6 +7,7 @@
 //     if block >= s1, block < s4 { item = 256*(block - s1) + thread; if item < s5 { ... } }
 #include <algorithm>
 
+#include "ir/call/join_parts.h"
 #include "passes/schedule/gpu/call.h"
 
 namespace tenon::passes::gpu {
@@ -15,11 +16,11 @@ namespace {
 constexpr int64_t kVector = 4;
 
 // All numbers of a part count words of `elements` elements.
-bool in_words(const JoinPart& part, int64_t elements) {
+bool in_words(const ir::JoinPart& part, int64_t elements) {
   if (elements == 1) return true;
-  if (part.constant || part.dims.empty() || part.from % elements != 0 || part.to % elements != 0) return false;
+  if (part.scalar >= 0 || part.dims.empty() || part.from % elements != 0 || part.to % elements != 0) return false;
   for (size_t d = 0; d < part.dims.size(); ++d) {
-    const JoinPart::Dim& dim = part.dims[d];
+    const ir::JoinPart::Dim& dim = part.dims[d];
     const bool last = d + 1 == part.dims.size();
     if (last ? dim.from != 1 || dim.to != 1 || dim.extent % elements != 0 : dim.from % elements != 0 || dim.to % elements != 0)
       return false;
@@ -27,7 +28,7 @@ bool in_words(const JoinPart& part, int64_t elements) {
   return true;
 }
 
-JoinPart divided(JoinPart part, int64_t elements) {
+ir::JoinPart divided(ir::JoinPart part, int64_t elements) {
   if (elements == 1) return part;
   part.from /= elements;
   part.to /= elements;
@@ -40,12 +41,12 @@ JoinPart divided(JoinPart part, int64_t elements) {
 }
 
 // Whether four neighbours are a vector where they lie. Those of a constant need no memory of their own.
-bool fits_vectors(const JoinPart& part) {
-  JoinPart stored = part;
-  if (part.constant) {
-    stored.constant = false;
+bool fits_vectors(const ir::JoinPart& part) {
+  ir::JoinPart stored = part;
+  if (part.scalar >= 0) {
+    stored.scalar = -1;
     stored.from = 0;
-    for (JoinPart::Dim& dim : stored.dims) dim.from = 0;
+    for (ir::JoinPart::Dim& dim : stored.dims) dim.from = 0;
     if (!stored.dims.empty()) stored.dims.back().from = 1;
   }
   return in_words(stored, kVector);
@@ -55,31 +56,32 @@ DType word_of(int64_t bytes) { return bytes == 1 ? DType::U8 : bytes == 2 ? DTyp
 
 class Join {
  public:
-  Join(Context& c, const Call& call) : c_(c), parts_(*call.parts) {
-    int64_t bytes = ir::item_size(call.node.dtype()), elements = 1;
+  Join(Context& c, const Call& call) : c_(c), result_(call.stored[0].buffer) {
+    for (size_t p = 0; const ir::JoinPart& part : ir::join_parts(call)) {
+      if (!call.is_in_place(p) && call.node().inputs()[p]->numel() > 0) parts_.push_back(part);
+      ++p;
+    }
+    int64_t bytes = ir::item_size(call.node().dtype()), elements = 1;
     const std::vector<ir::KernelBuffer>& buffers = c.kernel.buffers;
     const bool aligned = std::none_of(buffers.begin(), buffers.end(), [](const ir::KernelBuffer& buffer) { return buffer.unaligned; });
-    const auto fits_twice = [&](const JoinPart& part) { return in_words(part, 2 * elements); };
+    const auto fits_twice = [&](const ir::JoinPart& part) { return in_words(part, 2 * elements); };
     while (aligned && bytes < 4 && std::all_of(parts_.begin(), parts_.end(), fits_twice)) {
       bytes *= 2;
       elements *= 2;
     }
-    for (JoinPart& part : parts_) part = divided(std::move(part), elements);
+    for (ir::JoinPart& part : parts_) part = divided(std::move(part), elements);
     for (ir::TreeBuffer& buffer : c.out.tree.buffers) buffer.dtype = word_of(bytes);
     for (DType& scalar : c.out.tree.scalars) scalar = word_of(bytes);
-    result_ = static_cast<int32_t>(c.out.tree.buffers.size()) - 1;
   }
 
   void lower() {
     std::vector<Work> works;
-    int32_t buffer = 0, scalar = 0;
     int64_t blocks = 0;
-    for (const JoinPart& part : parts_) {
-      const int32_t source = part.constant ? scalar++ : buffer++;
-      const bool vectors = fits_vectors(part) && (part.constant || !c_.kernel.buffer(source).unaligned);
+    for (const ir::JoinPart& part : parts_) {
+      const bool vectors = fits_vectors(part) && (part.scalar >= 0 || !c_.kernel.buffer(part.buffer).unaligned);
       const Points points = points_of(part, vectors);
       blocks += ceil_div(points.count(), c_.target.threads);
-      works.push_back({part, source, vectors, points, blocks});
+      works.push_back({part, vectors, points, blocks});
     }
     const ValueId block = c_.begin_phase("parts", blocks);
     int64_t first = 0;
@@ -98,17 +100,16 @@ class Join {
 
  private:
   struct Work {
-    const JoinPart& part;
-    int32_t source;  // buffer or scalar
+    const ir::JoinPart& part;
     bool vectors;
     Points points;  // of what a thread takes
     int64_t end;    // of its blocks
   };
 
-  static Points points_of(const JoinPart& part, bool vectors) {
+  static Points points_of(const ir::JoinPart& part, bool vectors) {
     Points points(2);
     for (size_t d = 0; d < part.dims.size(); ++d) {
-      const JoinPart::Dim& dim = part.dims[d];
+      const ir::JoinPart::Dim& dim = part.dims[d];
       const int64_t at_once = vectors && d + 1 == part.dims.size() ? kVector : 1;
       points.dim(dim.extent / at_once, {dim.from * at_once, dim.to * at_once});
     }
@@ -121,8 +122,8 @@ class Join {
       const std::vector<ValueId> places = work.points.places(c_, item);
       const ValueId to = moved(places[1], work.part.to);
       const int lanes = work.vectors ? kVector : 1;
-      const ValueId value = work.part.constant ? filled(c_.builder.scalar(work.source), lanes)
-                                               : c_.builder.load(work.source, moved(places[0], work.part.from), lanes);
+      const ValueId value = work.part.scalar >= 0 ? filled(c_.builder.scalar(work.part.scalar), lanes)
+                                                 : c_.builder.load(work.part.buffer, moved(places[0], work.part.from), lanes);
       c_.builder.store(result_, to, value);
     });
   }
@@ -138,7 +139,7 @@ class Join {
   }
 
   Context& c_;
-  std::vector<JoinPart> parts_;
+  std::vector<ir::JoinPart> parts_;  // that are to be copied
   int32_t result_, lanes_ = -1;
 };
 

@@ -155,6 +155,6 @@ class Mask {
 
 }  // namespace
 
-void call_mask(Context& c, const Call& call) { Mask(c, call.node).lower(); }
+void call_mask(Context& c, const Call& call) { Mask(c, call.node()).lower(); }
 
 }  // namespace tenon::passes::gpu

@@ -23,27 +23,17 @@ constexpr int64_t kShortLine = 64;       // is walked sooner than sorted
 
 enum Buffer : int32_t { kIndex, kValue, kResult };
 
-// What is in memory of the index: its operand, if it is an expand.
-const ir::Node& stored_index(const ir::Node& node) {
-  const ir::Node& index = *node.inputs()[1];
-  return index.op() == Op::Expand ? *index.inputs()[0] : index;
-}
-
 class Scatter {
  public:
-  Scatter(Context& c, const ir::Node& node)
+  Scatter(Context& c, const Call& call)
       : c_(c),
         b_(c.builder),
-        node_(node),
-        shape_(node.inputs()[1]->shape()),
-        dim_(static_cast<size_t>(node.ints()[0])),
-        result_(ir::contiguous_strides(node.shape())),
-        value_(ir::contiguous_strides(shape_)),
-        index_(ir::contiguous_strides(stored_index(node).shape())) {
-    for (size_t d = 0; d < shape_.size(); ++d) {
-      if (stored_index(node).shape()[d] != shape_[d]) index_[d] = 0;
-    }
-  }
+        node_(call.node()),
+        shape_(call.shape(1)),
+        dim_(static_cast<size_t>(node_.ints()[0])),
+        result_(call.stored[0].strides),
+        value_(call.operands[2].strides),
+        index_(call.operands[1].strides) {}
 
   void lower() {
     Points lines(3);
@@ -176,6 +166,6 @@ class Scatter {
 
 }  // namespace
 
-void call_scatter(Context& c, const Call& call) { Scatter(c, call.node).lower(); }
+void call_scatter(Context& c, const Call& call) { Scatter(c, call).lower(); }
 
 }  // namespace tenon::passes::gpu

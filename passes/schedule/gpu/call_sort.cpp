@@ -253,7 +253,7 @@ int64_t SortedLines::elements() const { return lines * ceil_div(count, kTile) * 
 void sort_lines(Context& c, const SortedLines& lines) { Sorter(c, lines).lower(); }
 
 void call_sort(Context& c, const Call& call) {
-  const ir::Node &node = call.node, &x = *node.inputs()[0];
+  const ir::Node &node = call.node(), &x = *node.inputs()[0];
   const auto dim = static_cast<size_t>(node.ints()[0]);
   const bool part = node.op() == Op::SortPart, descending = node.ints()[1] != 0;
   int64_t stride = 1;

@@ -34,12 +34,10 @@ passes::FusedKernel call_of(const Heads& h) {
 class Trees {
  public:
   size_t lower(const Heads& h, bool unaligned = false) {
-    const passes::FusedKernel fused = call_of(h);
-    ir::Kernel kernel = compiler::call_kernel(fused);
-    kernel.buffers[0].unaligned = unaligned;
-    const passes::Call call{kernel, *fused.routine, nullptr, fused.twins, fused.layouts};
-    const size_t number = code_.lower(call, runtime::host_device(), options_, settings_);
-    const passes::Lowered &made = code_.lowered(number), wanted = compiler::lower_call(call, runtime::host_device().target(options_), settings_);
+    passes::FusedKernel fused = call_of(h);
+    ir::signature(fused.work).buffers[0].unaligned = unaligned;
+    const size_t number = code_.lower(fused.work, runtime::host_device(), options_, settings_);
+    const passes::Lowered &made = code_.lowered(number), wanted = compiler::lower(fused.work, runtime::host_device().target(options_), settings_);
     CHECK(ir::same_code(made.whole_tree(), wanted.tree));
     CHECK(made.sizes == wanted.sizes);
     CHECK(made.phase_cost == wanted.phase_cost);
