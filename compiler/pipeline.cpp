@@ -96,13 +96,12 @@ Program compile_graph(const std::vector<NodeRef>& outputs, std::span<Node* const
     if (changed && settings.verify) ir::verify(program.graph);
     if (observer) observer(name, [&] { return ir::print(program.graph); });
   };
-  if (settings.simplify) {
-    step(kHide.name, [&](const ir::Graph& graph) { return constants.hide(graph); });
-    for (const passes::GraphPass& pass : passes::graph_passes()) {
-      step(pass.name, [&](const ir::Graph& graph) { return pass.run(graph, settings.fusion.targets); });
-    }
-    step(kShow.name, [&](const ir::Graph& graph) { return constants.show(graph); });
+  if (settings.simplify) step(kHide.name, [&](const ir::Graph& graph) { return constants.hide(graph); });
+  for (const passes::GraphPass& pass : passes::graph_passes()) {
+    if (!settings.simplify && !pass.is_needed) continue;
+    step(pass.name, [&](const ir::Graph& graph) { return pass.run(graph, settings.fusion.targets); });
   }
+  if (settings.simplify) step(kShow.name, [&](const ir::Graph& graph) { return constants.show(graph); });
   step(kDropReshapes.name, drop_reshapes);
   ir::verify(program.graph);
   program.fusion = passes::fuse(program.graph.outputs, settings.fusion);

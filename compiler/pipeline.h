@@ -2,7 +2,7 @@
 // them and tenon-opt all call it, so that they agree.
 //
 //   hide-constants     constants whose value is no part of the code become inputs
-//   simplify ... dce   the graph passes (passes/graph/graph_passes.cpp)
+//   expand-attention ... dce   the graph passes (passes/graph/graph_passes.cpp)
 //   show-constants     the constants come back
 //   drop-reshapes      an output that is a reshape becomes what it reshapes
 //   fuse               the graph falls into kernels
@@ -34,7 +34,7 @@ struct StepInfo {
 std::vector<StepInfo> steps();  // all of them, in order
 
 struct Settings {
-  bool simplify = true;           // run the graph passes
+  bool simplify = true;           // run the graph passes; else those alone that some graphs need
   passes::FusionOptions fusion;
   bool verify = false;
   passes::PassObserver observer;  // called after each step with the text of what it made

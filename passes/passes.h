@@ -15,6 +15,7 @@
 namespace tenon::passes {
 
 // Graph -> graph. Each is pure; each file in passes/ opens with what it does and a small before/after.
+ir::Graph expand_attention(const ir::Graph& graph, const ir::Targets& targets);  // attention that no schedule takes becomes products
 ir::Graph simplify(const ir::Graph& graph);        // algebraic identities (the rules of ir/graph/fold.cpp)
 ir::Graph fold_constants(const ir::Graph& graph);  // ops on constants, up to kFoldLimit elements of work
 ir::Graph fold_views(const ir::Graph& graph);      // chains of movement ops become one or none
@@ -27,9 +28,10 @@ ir::Graph dead_code(const ir::Graph& graph);
 inline constexpr int64_t kFoldLimit = 4096;
 
 struct GraphPass {
-  std::string_view name;  // "simplify", "fold-views", "fold-constants", "lay-out-products", "lay-out-attention", "lay-out-windows", "late-reshapes", "cse", "dce"
+  std::string_view name;  // "expand-attention", "simplify", "fold-views", "fold-constants", "lay-out-products", "lay-out-attention", "lay-out-windows", "late-reshapes", "cse", "dce"
   std::string_view summary;
   ir::Graph (*run)(const ir::Graph&, const ir::Targets&);
+  bool is_needed = false;  // without it some graphs cannot be computed: it also runs where graphs are not simplified
 };
 std::span<const GraphPass> graph_passes();  // in the order in which they run
 

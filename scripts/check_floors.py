@@ -3,6 +3,7 @@
 exits 1, or says how many files it read.
 
   floors    a file includes its own floor and floors below: frontend -> runtime -> compiler -> codegen -> passes -> ir
+  frontend  of these it includes runtime/ and ir/ alone: what it records does not depend on what a target can compute
   rooms     inside a floor a file includes its own room and rooms before it (ROOMS below; what stands in one line is one room)
   devices   runtime/ names no device: only runtime/device/device.cpp, which registers it, includes runtime/cpu; no floor above looks
             into it either, and llvm_backend is named only there and where it is defined
@@ -23,6 +24,7 @@ ROOMS = {  # by floor, from the lowest
     "frontend": [["frontend/src/tensor/", "frontend/src/autograd/"], ["frontend/src/views/"], ["frontend/src/ops/"],
                  ["frontend/src/random/"], ["frontend/src/nn/"], ["frontend/src/io/"], ["frontend/src/data/"]],
 }
+BEHIND_RUNTIME = ("compiler/", "codegen/", "passes/")
 PUBLIC = "frontend/include/tenon/"
 DEVICE_ROOMS = ("runtime/cpu/", "runtime/cuda/")
 REGISTRY = "runtime/device/device.cpp"
@@ -74,6 +76,8 @@ def check_include(path, name, angle):
     own, target = floor_of(path), target_floor(path, name, angle)
     if target is not None and target > own:
         yield f"{FLOORS[own]} includes {name} of {FLOORS[target]}, a floor above it"
+    if path.startswith("frontend/") and name.startswith(BEHIND_RUNTIME):
+        yield f"the frontend includes {name}; it records operations, and what becomes of them is behind runtime/"
     if name.startswith(DEVICE_ROOMS) and name not in OPEN_HEADERS and path != REGISTRY:
         if not path.startswith(name[:name.rindex("/") + 1]):
             yield f"{name} is of a device; others see runtime/device/device.h"
@@ -140,6 +144,7 @@ FAULTY = {
     "ir/up.cpp": ('#include "passes/fusion/fusion.h"\n', "a floor above"),
     "codegen/up.cpp": ('\n#include "runtime/memory/buffer.h"\n', "a floor above"),
     "passes/schedule/up.cpp": ('#include "passes/fusion/fusion.h"\n', "a room behind"),
+    "frontend/src/ops/down.cpp": ('#include "passes/schedule/schedule.h"\n', "behind runtime/"),
     "frontend/src/views/up.cpp": ('#include "frontend/src/nn/loss.h"\n', "a room behind"),
     "runtime/up.cpp": ("#include <tenon/tensor.h>\n", "a floor above"),
     "runtime/llvm.cpp": ("#include <llvm/IR/Module.h>\n", "LLVM's"),

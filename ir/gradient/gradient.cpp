@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include "ir/gradient/attention_gradient.h"
 #include "ir/gradient/gradient_parts.h"
 #include "ir/graph/attention.h"
 #include "ir/graph/gamma.h"
@@ -342,9 +343,10 @@ Expr right_of_dot(const GradStep& s) {
 
 // --- attention
 
-// What repeats along a dim gets the sum of the gradients.
+// What repeats along a dim gets the sum of the gradients. No operation is the gradient of a mask, nor has one of its own.
 Expr attention_back(const GradStep& s) {
   const Attention operands{s.x.node, s.y.node, s.z.node, s.w.node, s.ints[0] != 0, attention_scale(s.ints)};
+  if (s.input == 3 || Tape::current) return {composed_attention_gradient(operands, s.input, s.g.node)};
   const Expr whole = {attention_gradient(operands, s.input, s.g.node, s.r.node)};
   const std::span<const int64_t> shape = s.input_type(s.input).shape;
   Dims grown;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ir/graph/expr.h"
-#include "ir/graph/recipe.h"
+#include "ir/graph/product.h"
 
 namespace tenon::ir {
 namespace {
@@ -21,76 +21,69 @@ std::vector<NodeRef> with_mask(std::vector<NodeRef> inputs, const Attention& a) 
   return inputs;
 }
 
-DType type_of_sums(DType dtype) { return is_half(dtype) ? DType::F32 : dtype; }
+Expr turned(const Expr& x) { return {swap_last_dims(x.node)}; }
+Expr expanded(const Expr& x, const Dims& shape) { return x.shape() == shape ? x : Expr{expand(x.node, shape)}; }
+Dims last_dim(const Expr& x) { return {x.node->rank() - 1}; }
+Expr summable(const Expr& x) { return cast(x, type_of_sums(x.dtype())); }
 
-Expr turned(const Expr& x) {
-  Dims order;
-  for (int64_t d = 0; d < x.node->rank(); ++d) order.push_back(d);
-  std::swap(order[order.size() - 2], order[order.size() - 1]);
-  return {permute(x.node, order)};
+// The product of matrices whose batch dims repeat where they are 1; the right one may be given as its transpose.
+Expr multiplied(const Expr& a, const Expr& b, bool right_along_columns, bool transposed = false) {
+  Dims left = a.shape(), right = b.shape();
+  for (size_t d = 0; d + 2 < left.size(); ++d) left[d] = right[d] = std::max(left[d], right[d]);
+  const Expr x = expanded(a, left), y = expanded(b, right);
+  return {product(x.node, transposed ? swap_last_dims(y.node) : y.node, {.right_along_columns = right_along_columns})};
 }
-Expr product(const Expr& a, const Expr& b) { return {dot(a.node, b.node)}; }
-Expr expanded(const Expr& x, const Dims& shape) { return {expand(x.node, shape)}; }
-Dims last_dim(const Expr& x) { return {static_cast<int64_t>(x.shape().size()) - 1}; }
 
-// The operands in the dtype of sums, with all batch dims in full; and what comes of them.
-class Composition {
- public:
-  explicit Composition(const Attention& a) : a_(a), batch_(attention(a)->shape()) {
-    query_ = whole(a.query);
-    key_ = whole(a.key);
-    value_ = whole(a.value);
-  }
+Expr without(const Expr& left_out, const Expr& s) {
+  return select(expanded(left_out, s.shape()), number(s, -std::numeric_limits<double>::infinity()), s);
+}
 
-  Expr whole(const NodeRef& x) const {
-    Dims shape = batch_;
-    for (size_t d = shape.size() - 2; d < shape.size(); ++d) shape[d] = x->shape()[d];
-    return expanded({cast(x, type_of_sums(x->dtype()))}, shape);
+Expr scores(const Attention& a, const AttentionLayout& layout) {
+  const bool scales_first = is_half(a.query->dtype());  // a half might not hold the product itself
+  const auto scaled = [&](const Expr& x) { return cast(summable(x) * a.scale, x.dtype()); };
+  Expr s = multiplied(scales_first ? scaled({a.query}) : Expr{a.query}, {a.key}, layout.keys_along_rows, true);
+  if (!scales_first) s = scaled(s);
+  if (a.mask) {
+    Dims shape = s.shape();
+    for (size_t d = 0; d < shape.size(); ++d) shape[d] = std::max(shape[d], a.mask->shape()[d]);
+    const Expr mask{a.mask};
+    s = expanded(s, shape);
+    s = mask.dtype() == DType::Bool ? without(!mask, s) : s + expanded(mask, shape);
   }
-  const Expr& query() const { return query_; }
-  const Expr& key() const { return key_; }
-  const Expr& value() const { return value_; }
+  if (!a.causal) return s;
+  Dims places(s.shape().size(), 1);
+  std::copy(s.shape().end() - 2, s.shape().end(), places.end() - 2);
+  const auto positions = [&](int64_t d) { return Expr{make_iota(places, s.node->rank() - d, s.node->device())}; };
+  return without(positions(1) > positions(2), s);
+}
 
-  Expr scores() const {
-    Expr s = product(query_, turned(key_)) * a_.scale;
-    const Expr out = number(s, -std::numeric_limits<double>::infinity());
-    if (a_.mask && a_.mask->dtype() == DType::Bool) s = select(expanded({a_.mask}, s.shape()), s, out);
-    else if (a_.mask) s = s + expanded({cast(a_.mask, s.dtype())}, s.shape());
-    if (!a_.causal) return s;
-    const auto positions = [&](int64_t d) { return Expr{make_iota(s.shape(), s.node->rank() - d, s.node->device())}; };
-    return select(positions(1) > positions(2), out, s);
-  }
-
-  // The softmax p of the rows of the scores, and log(sum(exp(scores))) of each row.
-  struct Softmax {
-    Expr p, lse;
-  };
-  static Softmax softmax(const Expr& scores) {
-    const Expr most = reduce(Op::ReduceMax, scores, last_dim(scores));
-    const Expr e = exp(scores - expanded(most, scores.shape())), sum = reduce(Op::Sum, e, last_dim(e));
-    return {e / expanded(sum, e.shape()), most + log(sum)};
-  }
-
-  // The gradient of the scores.
-  Expr back(const Expr& p, const Expr& g, const Expr& delta) const {
-    return p * (product(g, turned(value_)) - expanded(delta, p.shape()));
-  }
-  Expr back_to(size_t which, const Expr& p, const Expr& scores_back, const Expr& g) const {
-    switch (which) {
-      case 0: return product(scores_back, key_) * a_.scale;
-      case 1: return product(turned(scores_back), query_) * a_.scale;
-      case 2: return product(turned(p), g);
-      default: return scores_back;
-    }
-  }
-
- private:
-  const Attention& a_;
-  Dims batch_;
-  Expr query_, key_, value_;
+// exp(scores - the greatest of their row), the sum of each row, and that greatest.
+struct Exponentials {
+  Expr e, sum, most;
 };
+Exponentials exponentials(const Expr& scores) {
+  const Expr s = summable(scores), most = reduce(Op::ReduceMax, s, last_dim(s)), e = exp(s - expanded(most, s.shape()));
+  return {e, reduce(Op::Sum, e, last_dim(e)), most};
+}
 
 }  // namespace
+
+Attention attention_of(const Node& node, std::span<const NodeRef> inputs) {
+  const size_t operands = is_attention_gradient(node.op()) ? 6 : 3;
+  const NodeRef mask = inputs.size() > operands ? inputs.back() : NodeRef();
+  return {inputs[0], inputs[1], inputs[2], mask, node.ints()[0] != 0, attention_scale(node.ints())};
+}
+
+Attention whole_attention_of(const Node& node, std::span<const NodeRef> inputs) {
+  Attention a = attention_of(node, inputs);
+  Dims shape;
+  for (const int64_t d : attention_dims(node)) shape.push_back(node.shape()[d]);
+  for (NodeRef* x : {&a.query, &a.key, &a.value}) {
+    std::copy((*x)->shape().end() - 2, (*x)->shape().end(), shape.end() - 2);
+    *x = expand(*x, shape);
+  }
+  return a;
+}
 
 double attention_scale(std::span<const int64_t> ints) { return std::bit_cast<double>(ints[1]); }
 int64_t attention_rows(std::span<const int64_t> ints) { return ints[2]; }
@@ -112,12 +105,6 @@ Dims attention_dims(const Node& node) {
 NodeRef attention(const Attention& a) { return make_node(Op::Attention, with_mask({a.query, a.key, a.value}, a), attributes(a)); }
 
 NodeRef attention_gradient(const Attention& a, size_t which, const NodeRef& gradient, const NodeRef& result) {
-  if (which == 3 || Tape::current) {
-    const Composition c(a);
-    const Expr g = {cast(gradient, type_of_sums(result->dtype()))}, p = Composition::softmax(c.scores()).p;
-    const Expr delta = reduce(Op::Sum, p * product(g, turned(c.value())), last_dim(p));
-    return cast(c.back_to(which, p, c.back(p, g, delta), g).node, result->dtype());
-  }
   const std::array<int64_t, 3> ints = attributes(a);
   const NodeRef lse = make_node(Op::AttentionLse, with_mask({a.query, a.key, a.value}, a), ints);
   const std::vector<NodeRef> inputs = with_mask({a.query, a.key, a.value, gradient, lse, result}, a);
@@ -125,32 +112,44 @@ NodeRef attention_gradient(const Attention& a, size_t which, const NodeRef& grad
   return make_node(ops[which], inputs, ints);
 }
 
+NodeRef composed_attention(const Attention& a, const AttentionLayout& layout) {
+  const Expr s = scores(a, layout);
+  const auto [e, sum, most] = exponentials(s);
+  const Expr p = cast(e * expanded(1.0 / sum, e.shape()), s.dtype());
+  return multiplied(p, {a.value}, !layout.values_along_rows).node;
+}
+
 namespace {
 
-// With rows in the last but one dim.
-NodeRef composition(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
-  const size_t operands = is_attention_gradient(op) ? 6 : 3;
-  const NodeRef mask = inputs.size() > operands ? inputs.back() : NodeRef();
-  const Attention a{inputs[0], inputs[1], inputs[2], mask, ints[0] != 0, attention_scale(ints)};
-  const Composition c(a);
-  const Expr scores = c.scores();
-  if (!is_attention_gradient(op)) {
-    const Composition::Softmax rows = Composition::softmax(scores);
-    return op == Op::AttentionLse ? rows.lse.node : cast(product(rows.p, c.value()).node, inputs[0]->dtype());
+// From lse and the result, as a schedule has them.
+Expr evaluated_gradient(const Attention& a, size_t which, const NodeRef& gradient, const NodeRef& lse, const NodeRef& result) {
+  const auto dotted = [](const Expr& x, const Expr& y) { return multiplied(x, y, false); };
+  const Expr g = summable({gradient}), s = summable(scores(a, {})), p = exp(s - expanded({lse}, s.shape()));
+  if (which == 2) return dotted(turned(p), g);
+  const Expr delta = reduce(Op::Sum, g * summable({result}), last_dim(g));
+  const Expr back = p * (dotted(g, turned(summable({a.value}))) - expanded(delta, p.shape()));
+  return (which == 0 ? dotted(back, summable({a.key})) : dotted(turned(back), summable({a.query}))) * a.scale;
+}
+
+NodeRef evaluated(const Node& node, const Attention& a, std::span<const NodeRef> inputs) {
+  if (node.op() == Op::Attention) return composed_attention(a);
+  if (node.op() == Op::AttentionLse) {
+    const auto [e, sum, most] = exponentials(scores(a, {}));
+    return (most + log(sum)).node;
   }
-  const Expr g = c.whole(inputs[3]), p = exp(scores - expanded({inputs[4]}, scores.shape()));
-  const Expr delta = reduce(Op::Sum, g * c.whole(inputs[5]), last_dim(g));
-  const size_t which = static_cast<size_t>(op) - static_cast<size_t>(Op::AttentionGradQuery);
-  return cast(c.back_to(which, p, c.back(p, g, delta), g).node, inputs[0]->dtype());
+  return cast(evaluated_gradient(a, gradient_number(node.op()), inputs[3], inputs[4], inputs[5]), a.query->dtype()).node;
 }
 
 }  // namespace
 
-NodeRef composed_attention(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
-  const NodeRef whole = composition(op, inputs, ints);
+NodeRef evaluated_attention(const Node& node, std::span<const NodeRef> inputs) {
+  return with_rows_at(evaluated(node, whole_attention_of(node, inputs), inputs), attention_rows(node.ints()));
+}
+
+NodeRef with_rows_at(const NodeRef& whole, int64_t rows) {
   Dims order(static_cast<size_t>(whole->rank()), 0);
   std::iota(order.begin(), order.end(), int64_t{0});
-  std::rotate(order.begin() + attention_rows(ints), order.end() - 2, order.end() - 1);
+  std::rotate(order.begin() + rows, order.end() - 2, order.end() - 1);
   return permute(whole, order);
 }
 

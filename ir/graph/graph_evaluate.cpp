@@ -432,7 +432,7 @@ ElementBits attention(const Node& node, std::span<const ElementBits* const> oper
     placeholders.push_back(make_input(operand.dtype(), operand.shape()));
     values[placeholders.back().get()] = *operands[i];
   }
-  const NodeRef made = composed_attention(node.op(), placeholders, node.ints());
+  const NodeRef made = evaluated_attention(node, placeholders);
   evaluate_all({&made, 1}, values);
   return std::move(values[made.get()]);
 }

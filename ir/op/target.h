@@ -18,6 +18,7 @@ struct CpuTarget {
   int64_t l2_bytes = 1 << 20;   // the second cache, a core's own
   int cores = 1;                // that work on one launch
   bool slow_denormals = false;  // a product with a denormal number, or that gives one, takes a hundred times as long
+  bool compiles = true;         // else kernels are interpreted, and nothing computes what only generated code does
   bool often = false;           // the code will run often: what it saves is worth compiling it for this length of rows alone
   int vector_registers() const { return vector_bits == 512 ? 32 : 16; }
   // Whether there are instructions for masked loads and stores of such elements.
@@ -30,6 +31,7 @@ inline constexpr int64_t kStaticSharedBytes = 48 << 10;
 
 // By default an accelerator of the middle: what a program that has none prints code for.
 struct GpuTarget {
+  bool compiles = true;             // as a CPU
   int threads = 256;                // of a block: whole warps
   int64_t shared_bytes = kStaticSharedBytes;  // that a block may have
   int warp = 32;                    // threads that run in step
@@ -49,6 +51,9 @@ inline TargetKind kind(const Target& target) {
   return std::holds_alternative<CpuTarget>(target) ? TargetKind::Cpu : TargetKind::Cuda;
 }
 std::string_view name(TargetKind kind);  // "CPU", "GPU"
+inline bool compiles(const Target& target) {
+  return std::visit([](const auto& device) { return device.compiles; }, target);
+}
 
 // Of the devices; those that are not here are as a CpuTarget says by default.
 using Targets = std::map<DeviceTag, Target>;

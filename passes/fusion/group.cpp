@@ -179,14 +179,10 @@ Form::Product call_of(const Node& dot, bool followed) {
 }  // namespace
 
 Form form_of_call(const Node& node, bool followed) {
+  if (ir::is_attention(node.op())) return form_of_attention(node);
   Form form;
   form.call = node.op();
   if (node.op() == Op::Dot) form.product = call_of(node, followed);
-  if (ir::is_attention(node.op())) {
-    const auto& inputs = node.inputs();
-    form.attention = Form::Attention{inputs[0]->dtype(), inputs[0]->shape().back(), inputs[2]->shape().back(),
-                                     inputs[0]->shape().end()[-2], inputs[1]->shape().end()[-2]};
-  }
   return form;
 }
 

@@ -15,6 +15,7 @@ ir::Graph everywhere(const ir::Graph& graph, const ir::Targets&) {
 
 std::span<const GraphPass> graph_passes() {
   static constexpr GraphPass passes[] = {
+      {"expand-attention", "attention that no schedule of the target takes becomes products and a softmax", expand_attention, true},
       {"simplify", "algebraic identities, exact to the bit", everywhere<simplify>},
       {"fold-views", "chains of movement ops become one or none", everywhere<fold_views>},
       {"fold-constants", "what depends on constants alone is computed", everywhere<fold_constants>},

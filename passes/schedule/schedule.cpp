@@ -98,6 +98,7 @@ Answer calls_scatters(const Form& form, const Target&) { return form.call && ir:
 
 Answer calls_attention(const Form& form, const Target& target) {
   if (!form.call || !ir::is_attention(*form.call)) return kOtherKind;
+  if (!ir::compiles(target)) return refuses("its kernels are interpreted, and no code is generated");
   if (ir::kind(target) == TargetKind::Cpu) {
     if (form.attention && !cpu::takes_attention(*form.attention)) return refuses("vectors lie along the queries, which are few");
     return kTakes;
@@ -271,6 +272,14 @@ Form form_of(const ir::Kernel& kernel) {
   // What nobody needed is gone, but not its axis: its points are walked all the same.
   if (kernel.has(ir::AxisKind::Inner) && form.lanes + form.columns == 0) form.lanes = 1;
   if (kernel.has(ir::AxisKind::Serial) && form.scans == 0) form.scans = 1;
+  return form;
+}
+
+Form form_of_attention(const ir::Node& attention) {
+  const ir::Dims &query = attention.inputs()[0]->shape(), &key = attention.inputs()[1]->shape(), &value = attention.inputs()[2]->shape();
+  Form form;
+  form.call = attention.op();
+  form.attention = Form::Attention{attention.inputs()[0]->dtype(), query.back(), value.back(), query.end()[-2], key.end()[-2]};
   return form;
 }
 

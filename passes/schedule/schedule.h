@@ -93,6 +93,8 @@ struct Form {
 // The form of a kernel that exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes).
 Form form_of(const ir::Kernel& kernel);
 
+Form form_of_attention(const ir::Node& attention);
+
 // The extents of a product (Op::Dot). The dims before the last two count products, unless one operand is the same for all: then they are its
 // partner's rows or columns, as a kernel takes them.
 Form::Product product_of(const ir::Node& dot);

@@ -115,6 +115,7 @@ class CpuDevice final : public Device {
     if (options.vector_bits > 0) target.vector_bits = options.vector_bits;
     if (options.threads > 0) target.cores = options.threads;
     target.often = options.often == 0;
+    target.compiles = compiles(options);
     return target;
   }
   bool is_host() const override { return true; }

@@ -129,8 +129,9 @@ class Implementation final : public CudaDevice {
 
   DeviceInfo info() const override { return {properties_.name, "nvrtc", compiler_version(), 0}; }
   Properties properties() const override { return properties_; }
-  ir::Target target(const Options&) const override {
+  ir::Target target(const Options& options) const override {
     ir::GpuTarget target = target_;
+    target.compiles = compiles(options);
     if (products_.have_failed()) target.library = {};
     return target;
   }

@@ -330,6 +330,19 @@ std::string stored_text(const Subject& s) {
 }
 }  // namespace
 
+namespace {
+// Why the target has no schedule for an attention, which expand-attention has replaced.
+std::string expanded_text(const Subject& s) {
+  std::string text;
+  for (const ir::Node* node : s.key.nodes) {
+    if (!ir::is_attention(node->op())) continue;
+    const passes::Acceptance acceptance = passes::accepts(passes::form_of_attention(*node), device_of(*node).target(s.options));
+    if (!acceptance.accepted) text += "expanded: " + node_text(*node) + ": " + std::string(acceptance.reason) + "\n";
+  }
+  return text;
+}
+}  // namespace
+
 std::string explain(std::span<const ir::NodeRef> roots) {
   return with_analysis(roots, Stage::Fused, [](const Subject& s) {
     const Analysis& a = s.analysis;
@@ -340,7 +353,7 @@ std::string explain(std::span<const ir::NodeRef> roots) {
     if (!s.note.empty()) text += s.note + "\n";
     const std::vector<GpuKernel> gpu = gpu_kernels(a.fusion.kernels, s.options);
     for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], s.options, gpu[k]);
-    text += stored_text(s);
+    text += expanded_text(s) + stored_text(s);
     if (!a.fusion.refusals.empty()) text += "not fused:\n";
     for (const passes::Refusal& r : a.fusion.refusals) {
       text += "  " + node_text(*r.producer) + " -> ";

@@ -132,8 +132,46 @@ TEST_CASE("attention: finite differences, of the gradients too") {
   const Tensor q = tenon::randn({2, 3, 4}, options), k = tenon::randn({1, 5, 4}, options), v = tenon::randn({2, 5, 2}, options),
                mask = tenon::randn({3, 5}, options);
   const auto attend = [](const std::vector<Tensor>& x) { return tenon::scaled_dot_product_attention(x[0], x[1], x[2], x[3]); };
-  CHECK(tenon::autograd::gradcheck(attend, std::vector<Tensor>{q, k, v, mask}));
-  CHECK(tenon::autograd::gradgradcheck(attend, std::vector<Tensor>{q, k, v, mask}));
+  for (const int64_t queries : {3, 1}) {  // of which the second is expanded
+    const Tensor first = q.slice(1, 0, queries).detach().set_requires_grad(true), seen = mask.slice(0, 0, queries).detach().set_requires_grad(true);
+    CHECK(tenon::autograd::gradcheck(attend, std::vector<Tensor>{first, k, v, seen}));
+    CHECK(tenon::autograd::gradgradcheck(attend, std::vector<Tensor>{first, k, v, seen}));
+  }
+}
+
+// Few queries of many keys, which no CPU schedule takes.
+TEST_CASE("attention: the graph is the same for all lengths, and has the bits of the composition where it is expanded") {
+  const std::vector<Case> few = {
+      {.query = {2, 3, 5, 16}, .key = {2, 3, 40, 16}, .value = {2, 3, 40, 20}},
+      {.query = {2, 3, 1, 16}, .key = {2, 1, 40, 16}, .value = {2, 1, 40, 20}},
+      {.query = {1, 16}, .key = {40, 16}, .value = {40, 20}, .mask = {1, 40}},
+      {.query = {2, 5, 3, 16}, .key = {2, 40, 3, 16}, .value = {2, 40, 3, 16}, .causal = true, .turned = true},
+      {.query = {2, 3, 5, 16}, .key = {2, 3, 40, 16}, .value = {2, 3, 40, 16}, .mask = {2, 1, 1, 40}, .mask_adds = true},
+  };
+  const tenon::Config before = tenon::get_config();
+  for (const Case& c : few) {
+    for (const auto& [dtype, tolerance] : {std::pair(tenon::kFloat, 2e-5), {tenon::kDouble, 1e-13}, {tenon::kHalf, 8e-3}, {tenon::kBFloat16, 6e-2}}) {
+      CAPTURE(tenon::IntArrayRef(c.query));
+      const std::vector<Tensor> data = data_of(c, dtype);
+      const auto operand = [&](size_t i) { return c.turned ? data[i].transpose(-3, -2) : data[i]; };
+      const tenon::MaybeTensor mask = data.size() > 3 ? tenon::MaybeTensor(data[3]) : tenon::MaybeTensor();
+      const Tensor pending = tenon::scaled_dot_product_attention(operand(0), operand(1), operand(2), mask, 0.0, c.causal);
+      CHECK(tenon::dump(pending, tenon::Stage::Graph).find(" = attention ") != std::string::npos);
+      CHECK(tenon::explain(pending).find("expanded: attention ") != std::string::npos);
+      CHECK(tenon::explain(pending).find("vectors lie along the queries, which are few") != std::string::npos);
+      CHECK(same_bits(pending, composed(operand(0), operand(1), operand(2), mask, c.causal)));
+      const std::vector<Tensor> got = results(c, data, false), wanted = results(c, data, true);
+      for (size_t i = 0; i < got.size(); ++i) CHECK(distance(got[i], wanted[i]) <= tolerance);
+      for (auto set : {+[](tenon::Config& config) { config.simplify = false; }, +[](tenon::Config& config) { config.interpreter = true; }}) {
+        tenon::Config config = before;
+        set(config);
+        tenon::set_config(config);
+        const std::vector<Tensor> again = results(c, data, false);
+        tenon::set_config(before);
+        for (size_t i = 0; i < got.size(); ++i) CHECK(same_bits(got[i], again[i]));
+      }
+    }
+  }
 }
 
 TEST_CASE("attention: what is composed") {

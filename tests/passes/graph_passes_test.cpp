@@ -126,7 +126,7 @@ TEST_CASE("values that an earlier pass has left without readers are no obstacle"
 TEST_CASE("the table of passes") {
   std::string names;
   for (const passes::GraphPass& pass : passes::graph_passes()) names += std::string(pass.name) + " ";
-  CHECK(names == "simplify fold-views fold-constants lay-out-products lay-out-attention lay-out-windows late-reshapes cse dce ");
+  CHECK(names == "expand-attention simplify fold-views fold-constants lay-out-products lay-out-attention lay-out-windows late-reshapes cse dce ");
 }
 
 TEST_CASE(

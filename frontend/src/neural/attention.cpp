@@ -1,13 +1,10 @@
-// When attention is one operation, and that operation.
+// Attention as one operation, for operands that fit it.
 #include "frontend/src/neural/attention.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "ir/graph/attention.h"
-#include "passes/schedule/schedule.h"
-#include "runtime/base/options.h"
-#include "runtime/device/device.h"
 
 namespace tenon {
 namespace {
@@ -42,18 +39,9 @@ bool fit_together(const std::vector<Dims>& shapes) {
 
 }  // namespace
 
-bool attends_at_once(const Tensor& query, const Tensor& key, const Tensor& value) {
-  runtime::Device& device = runtime::device_of(impl(query).device());
-  if (!device.compiles(runtime::options()) || query.dim() < 2 || key.dim() < 2 || value.dim() < 2) return false;
-  passes::Form form;
-  form.call = ir::Op::Attention;
-  form.attention = passes::Form::Attention{impl(query).dtype(), query.size(-1), value.size(-1), query.size(-2), key.size(-2)};
-  return ir::is_float(impl(query).dtype()) && passes::accepts(form, device.target(runtime::options())).accepted;
-}
-
 Tensor attention_at_once(const Tensor& query, const Tensor& key, const Tensor& value, const MaybeTensor& mask, bool causal,
                          double scale) {
-  if (!attends_at_once(query, key, value)) return {};
+  if (!query.is_floating_point()) return {};
   std::vector<Tensor> operands{query, key, value};
   if (given(mask)) operands.push_back(*mask);
   int64_t rank = 0;

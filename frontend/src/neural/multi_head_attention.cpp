@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "frontend/src/neural/attention.h"
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
@@ -121,7 +120,7 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
   const bool mask_adds = mask.defined() && mask.scalar_type() != kBool;
   const bool masks_fit = (!mask_adds || mask.scalar_type() == query.scalar_type()) &&
                          (!padding.defined() || padding.scalar_type() == kBool);
-  const bool at_once = !drops && masks_fit && attends_at_once(q, k, v);
+  const bool at_once = !drops && masks_fit && q.is_floating_point();
   Tensor mixed;
   if (at_once) mixed = out(scaled_dot_product_attention(q, k, v, joined_mask(mask, padding)));
   if (at_once && !o.need_weights()) return {mixed, Tensor()};

@@ -9,6 +9,7 @@
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
+#include "ir/graph/product.h"
 #include "tenon/algebra.h"
 
 namespace tenon {
@@ -31,15 +32,6 @@ NodeRef zeros_node(DType type, const Dims& shape) {
   return constant_node(ir::constant(type, int64_t{0}), shape);
 }
 
-NodeRef swap_last_dims(const NodeRef& x) {
-  Dims order;
-  const int64_t rank = x->rank();
-  for (int64_t d = 0; d < rank - 2; ++d) order.push_back(d);
-  order.push_back(rank - 1);
-  order.push_back(rank - 2);
-  return ir::permute(x, order);
-}
-
 // How the right operand of a product is given: as it is, or as its transpose, [N, K], such as a layer's weight.
 enum class Right : uint8_t { Plain, Transposed };
 
@@ -54,39 +46,16 @@ bool columns_lie_along_memory(const TensorImpl& matrix) {
   return matrix.sizes()[rank - 1] == 1 || matrix.strides()[rank - 2] <= matrix.strides()[rank - 1];
 }
 
-Expr formula_node(const NodeRef& node) { return {ir::cast(node, formula_type(node->dtype()))}; }
-
-// [B..., R, K] times [B..., 1, K], added up over k, to `shape`; 16-bit floats add up in float32. No register tile
-// would have two sides, so this is a reduction along memory: of rows, or of columns where the columns lie along it.
-NodeRef sum_of_products(const NodeRef& matrix, const NodeRef& line, bool along_rows, const Dims& shape, DType type) {
-  const int64_t rank = matrix->rank();
-  const Expr x = formula_node(along_rows ? matrix : swap_last_dims(matrix)),
-             y = formula_node(along_rows ? line : swap_last_dims(line));
-  const Expr total = reduce(Op::Sum, x * broadcast(y, x.shape()), Dims{along_rows ? rank - 1 : rank - 2});
-  return ir::cast(ir::reshape(total.node, shape), type);
-}
-
-// One row of so few products is as quick as a product, and so it is the code, and has the bits, of any number of rows.
-constexpr int64_t kSmallRow = 1 << 16;
-
 // [B..., M, K] x [B..., K, N], equal batch dims; an empty K gives zeros. `a` and `b` are views of the tensors x and y
 // whose last two dims are theirs. A right operand given as its transpose is y itself, a matrix.
 NodeRef product_node(const TensorImpl& x, const TensorImpl& y, const NodeRef& a, const NodeRef& b,
                      Right right = Right::Plain) {
   const bool transposed = right == Right::Transposed;
-  const DType type = a->dtype();
   Dims shape = a->shape();
-  const size_t rank = shape.size();
-  const int64_t rows = shape[rank - 2], columns = b->shape()[transposed ? rank - 2 : rank - 1];
-  shape.back() = columns;
-  const int64_t count = checked_numel(ref(shape));
-  if (a->shape().back() == 0 || count == 0) return zeros_node(type, shape);
-  const bool small_row = rank == 2 && rows == 1 && a->shape().back() * columns <= kSmallRow;
-  if ((rows > 1 || small_row) && columns > 1) return ir::dot(a, transposed ? swap_last_dims(b) : b);
-  const NodeRef turned = transposed ? b : swap_last_dims(b);
-  if (columns == 1) return sum_of_products(a, turned, rows_lie_along_memory(x), shape, type);
-  const bool along = transposed ? !columns_lie_along_memory(y) : !rows_lie_along_memory(y);
-  return sum_of_products(turned, a, along, shape, type);
+  shape.back() = b->shape()[shape.size() - (transposed ? 2 : 1)];
+  if (a->shape().back() == 0 || checked_numel(ref(shape)) == 0) return zeros_node(a->dtype(), shape);
+  const bool right_along_columns = transposed ? !columns_lie_along_memory(y) : !rows_lie_along_memory(y);
+  return ir::product(a, b, {transposed, rows_lie_along_memory(x), right_along_columns});
 }
 
 // The product of a matrix and a vector, or of two vectors.
@@ -96,7 +65,7 @@ Tensor multiply_and_sum(const Tensor& a, const Tensor& b) {
   if (a.numel() == 0) return record(zeros_node(ir_type(type), kept));
   const NodeRef line = ir::reshape(node_of(b), Dims{1, b.size(0)});
   const NodeRef matrix = a.dim() == 2 ? node_of(a) : ir::reshape(node_of(a), Dims{1, a.size(0)});
-  return record(sum_of_products(matrix, line, a.dim() == 1 || rows_lie_along_memory(impl(a)), kept, ir_type(type)));
+  return record(ir::sum_of_products(matrix, line, a.dim() == 1 || rows_lie_along_memory(impl(a)), kept));
 }
 
 void check_matrices(const char* name, const Tensor& x, const Tensor& y, Right right = Right::Plain) {

@@ -1,0 +1,55 @@
+// Attention that no schedule of its target takes becomes products, a mask and a softmax, each rounded as if the program had asked for it:
+//
+//   %a = attention %q, %k, %v ...       ->    %t = permute %k [0,2,1]
+//                                             %s = mul (dot %q, %t), 0.25
+//                                             %e = exp (sub %s, (reduce.max %s))
+//                                             %p = mul %e, (div 1, (reduce.sum %e))
+//                                             %a = dot %p, %v
+//
+// A gradient becomes what the rules of gradients (ir/gradient/gradients.def) make of that. It computes the scores again, which are those of
+// the forward pass where both are in one graph: equal nodes are one.
+#include <algorithm>
+
+#include "ir/gradient/attention_gradient.h"
+#include "passes/graph/rebuild_graph.h"
+#include "passes/passes.h"
+#include "passes/schedule/schedule.h"
+
+namespace tenon::passes {
+namespace {
+
+using ir::Node;
+using ir::NodeRef;
+using ir::Op;
+
+// As far as its views say.
+bool lies_along_rows(const Node* x) {
+  while (x->op() == Op::Expand || (x->op() == Op::Reshape && same_but_for_ones(x->shape(), x->inputs()[0]->shape()))) x = x->inputs()[0];
+  const auto rank = static_cast<size_t>(x->rank());
+  if (rank < 2 || x->shape()[rank - 2] == 1) return true;
+  if (x->op() == Op::Permute) return x->ints()[rank - 1] > x->ints()[rank - 2];
+  return x->op() != Op::Strided || x->ints()[2 * rank - 1] <= x->ints()[2 * rank - 2];
+}
+
+NodeRef expanded(const Node& node, std::span<const NodeRef> inputs) {
+  const ir::AttentionLayout layout{lies_along_rows(inputs[1].get()), lies_along_rows(inputs[2].get())};
+  const int64_t rows = ir::attention_rows(node.ints());
+  if (node.op() == Op::Attention) return ir::with_rows_at(ir::composed_attention(ir::attention_of(node, inputs), layout), rows);
+  if (!ir::is_attention_gradient(node.op())) return ir::evaluated_attention(node, inputs);
+  const ir::Attention whole = ir::whole_attention_of(node, inputs);
+  return ir::with_rows_at(ir::composed_attention_gradient(whole, ir::gradient_number(node.op()), inputs[3], layout), rows);
+}
+
+}  // namespace
+
+ir::Graph expand_attention(const ir::Graph& graph, const ir::Targets& targets) {
+  const auto is_refused = [&](const Node& node) {
+    return ir::is_attention(node.op()) && !accepts(form_of_attention(node), ir::target_of(targets, node.device())).accepted;
+  };
+  if (std::ranges::none_of(graph.nodes, is_refused, [](const NodeRef& node) -> const Node& { return *node; })) return graph;
+  return rebuild(graph, [&](const Node& node, std::span<const NodeRef> operands) {
+    return is_refused(node) ? expanded(node, operands) : remake_as_is(node, operands);
+  });
+}
+
+}  // namespace tenon::passes
