@@ -32,8 +32,7 @@ NodeRef composed_attention_gradient(const Attention& a, size_t which, const Node
   const Recipe recipe = recipe_of(operands, a, layout);
   std::vector<NodeRef> values(recipe.steps().size());
   for (size_t i = 0; i < operands.size(); ++i) values[recipe.operands()[i]] = operands[i];
-  Recipe::Flags tracked(operands.size(), 0);
-  tracked[which] = 1;
+  const Recipe::Flags tracked(operands.size(), 1);  // under a tape the gradients of all operands are one piece of graph
   return differentiate(recipe, std::move(values), {&gradient, 1}, tracked)[which];
 }
 

@@ -26,11 +26,12 @@ Expr expanded(const Expr& x, const Dims& shape) { return x.shape() == shape ? x 
 Dims last_dim(const Expr& x) { return {x.node->rank() - 1}; }
 Expr summable(const Expr& x) { return cast(x, type_of_sums(x.dtype())); }
 
-// The product of matrices whose batch dims repeat where they are 1.
-Expr multiplied(const Expr& a, const Expr& b, bool right_along_columns) {
+// The product of matrices whose batch dims repeat where they are 1; the right one may be given as its transpose.
+Expr multiplied(const Expr& a, const Expr& b, bool right_along_columns, bool transposed = false) {
   Dims left = a.shape(), right = b.shape();
   for (size_t d = 0; d + 2 < left.size(); ++d) left[d] = right[d] = std::max(left[d], right[d]);
-  return {product(expanded(a, left).node, expanded(b, right).node, {.right_along_columns = right_along_columns})};
+  const Expr x = expanded(a, left), y = expanded(b, right);
+  return {product(x.node, transposed ? swap_last_dims(y.node) : y.node, {.right_along_columns = right_along_columns})};
 }
 
 Expr without(const Expr& left_out, const Expr& s) {
@@ -38,8 +39,10 @@ Expr without(const Expr& left_out, const Expr& s) {
 }
 
 Expr scores(const Attention& a, const AttentionLayout& layout) {
-  Expr s = multiplied({a.query}, turned({a.key}), layout.keys_along_rows);
-  s = cast(summable(s) * a.scale, s.dtype());
+  const bool scales_first = is_half(a.query->dtype());  // a half might not hold the product itself
+  const auto scaled = [&](const Expr& x) { return cast(summable(x) * a.scale, x.dtype()); };
+  Expr s = multiplied(scales_first ? scaled({a.query}) : Expr{a.query}, {a.key}, layout.keys_along_rows, true);
+  if (!scales_first) s = scaled(s);
   if (a.mask) {
     Dims shape = s.shape();
     for (size_t d = 0; d < shape.size(); ++d) shape[d] = std::max(shape[d], a.mask->shape()[d]);
