@@ -195,7 +195,7 @@ TEST_CASE("routines are seen in history, explain and dump") {
       ir::sort(input_of(ir::Dims{10}, [](int64_t i) { return static_cast<double>(-i); }), 0, true);
   CHECK(explain({&sorted, 1}).find("kernel 0 @sort\n  schedule   routine\n") != std::string::npos);
   CHECK(dump({&sorted, 1}, Stage::Kernel).find("call @sort(") == 0);
-  CHECK(dump({&sorted, 1}, Stage::LLVM).find("sort %x0 dim=0 descending=1") != std::string::npos);
+  CHECK(dump({&sorted, 1}, Stage::LLVM).find("sort %0 dim=0 descending=1") != std::string::npos);
   clear_kernel_history();
   evaluate({sorted});
   REQUIRE(kernel_history().size() == 1);
