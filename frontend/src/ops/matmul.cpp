@@ -53,7 +53,7 @@ NodeRef product_node(const TensorImpl& x, const TensorImpl& y, const NodeRef& a,
   const bool transposed = right == Right::Transposed;
   Dims shape = a->shape();
   shape.back() = b->shape()[shape.size() - (transposed ? 2 : 1)];
-  if (a->shape().back() == 0 || checked_numel(ref(shape)) == 0) return zeros_node(a->dtype(), shape);
+  if (checked_numel(ref(shape)) == 0 || a->shape().back() == 0) return zeros_node(a->dtype(), shape);
   const bool right_along_columns = transposed ? !columns_lie_along_memory(y) : !rows_lie_along_memory(y);
   return ir::product(a, b, {transposed, rows_lie_along_memory(x), right_along_columns});
 }
