@@ -121,29 +121,32 @@ NodeRef composed_attention(const Attention& a, const AttentionLayout& layout) {
 
 namespace {
 
-// From lse and the result, as a schedule has them.
+// From lse and the result, as a schedule has them; `a` is in the dtype of sums.
 Expr evaluated_gradient(const Attention& a, size_t which, const NodeRef& gradient, const NodeRef& lse, const NodeRef& result) {
   const auto dotted = [](const Expr& x, const Expr& y) { return multiplied(x, y, false); };
-  const Expr g = summable({gradient}), s = summable(scores(a, {})), p = exp(s - expanded({lse}, s.shape()));
+  const Expr g = summable({gradient}), s = scores(a, {}), p = exp(s - expanded({lse}, s.shape()));
   if (which == 2) return dotted(turned(p), g);
   const Expr delta = reduce(Op::Sum, g * summable({result}), last_dim(g));
-  const Expr back = p * (dotted(g, turned(summable({a.value}))) - expanded(delta, p.shape()));
-  return (which == 0 ? dotted(back, summable({a.key})) : dotted(turned(back), summable({a.query}))) * a.scale;
+  const Expr back = p * (dotted(g, turned({a.value})) - expanded(delta, p.shape()));
+  return (which == 0 ? dotted(back, {a.key}) : dotted(turned(back), {a.query})) * a.scale;
 }
 
-NodeRef evaluated(const Node& node, const Attention& a, std::span<const NodeRef> inputs) {
-  if (node.op() == Op::Attention) return composed_attention(a);
-  if (node.op() == Op::AttentionLse) {
-    const auto [e, sum, most] = exponentials(scores(a, {}));
-    return (most + log(sum)).node;
-  }
-  return cast(evaluated_gradient(a, gradient_number(node.op()), inputs[3], inputs[4], inputs[5]), a.query->dtype()).node;
+Expr evaluated(const Node& node, const Attention& a, std::span<const NodeRef> inputs) {
+  if (node.op() == Op::Attention) return {composed_attention(a)};
+  if (is_attention_gradient(node.op())) return evaluated_gradient(a, gradient_number(node.op()), inputs[3], inputs[4], inputs[5]);
+  const auto [e, sum, most] = exponentials(scores(a, {}));
+  return most + log(sum);
 }
 
 }  // namespace
 
+// A schedule rounds to halves once, at the end, and so does this.
 NodeRef evaluated_attention(const Node& node, std::span<const NodeRef> inputs) {
-  return with_rows_at(evaluated(node, whole_attention_of(node, inputs), inputs), attention_rows(node.ints()));
+  Attention a = whole_attention_of(node, inputs);
+  for (NodeRef* x : {&a.query, &a.key, &a.value, &a.mask}) {
+    if (*x && (*x)->dtype() != DType::Bool) *x = cast(*x, type_of_sums((*x)->dtype()));
+  }
+  return with_rows_at(cast(evaluated(node, a, inputs), node.dtype()).node, attention_rows(node.ints()));
 }
 
 NodeRef with_rows_at(const NodeRef& whole, int64_t rows) {
