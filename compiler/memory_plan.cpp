@@ -1,4 +1,4 @@
-// Chains of updates, and values with their parts, become one value each. Then donations, then hosts for temporaries in
+// Chains of updates, and values with their parts, become one value each. Then come donations, then temporaries in
 // the buffers of later outputs, then the arena. Nothing here is worse than n log n in the number of values.
 #include "compiler/memory_plan.h"
 
@@ -18,11 +18,11 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 
 class Planner {
  public:
-  Planner(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, bool outputs_host)
-      : values_(values), outputs_host_(outputs_host) {
+  Planner(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, bool reuse_outputs)
+      : values_(values), reuse_outputs_(reuse_outputs) {
     plan_.places.resize(values.size());
     donated_.resize(values.size());
-    guest_end_.assign(values.size(), -1);
+    reused_until_.assign(values.size(), -1);
     replaced_.resize(values.size());
     successor_.assign(values.size(), {-1, 0});
     join_chains(in_place);
@@ -34,7 +34,7 @@ class Planner {
       const PlannedValue& value = values_[v];
       if (value.kind != ValueKind::Temporary) {
         plan_.places[v] = {value.kind, value.index, 0};
-        if (value.kind == ValueKind::Output && outputs_host_) outputs_.push_back(static_cast<int32_t>(v));
+        if (value.kind == ValueKind::Output && reuse_outputs_) outputs_.push_back(static_cast<int32_t>(v));
       }
     }
     // Later ones first: they are free for longest among equal buffers.
@@ -43,7 +43,7 @@ class Planner {
     });
     for (int32_t value : temporaries()) {
       leave_arena_before(at(value).begin);
-      if (!take_over(value) && !lodge(value)) place_in_arena(value);
+      if (!take_over(value) && !reuse_output(value)) place_in_arena(value);
     }
     for (size_t v = values_.size(); v-- > 0;) {
       if (successor_[v].value < 0) continue;
@@ -150,15 +150,15 @@ class Planner {
   }
 
   // In the smallest buffer of an output that is written after this value is dead (or right over it).
-  bool lodge(int32_t v) {
+  bool reuse_output(int32_t v) {
     auto candidate = std::lower_bound(outputs_.begin(), outputs_.end(), at(v).bytes,
                                       [&](int32_t o, int64_t bytes) { return at(o).bytes < bytes; });
-    for (int tried = 0; candidate != outputs_.end() && tried < kMostHosts; ++candidate, ++tried) {
+    for (int tried = 0; candidate != outputs_.end() && tried < kMostTried; ++candidate, ++tried) {
       const int32_t o = *candidate;
       const bool free_in_time = at(o).begin > at(v).end || may_replace(v, o);
-      const bool crowded = guest_end_[o] >= at(v).begin;
-      if (!free_in_time || crowded || donated_[o]) continue;
-      guest_end_[o] = at(v).end;
+      const bool occupied = reused_until_[o] >= at(v).begin;
+      if (!free_in_time || occupied || donated_[o]) continue;
+      reused_until_[o] = at(v).end;
       plan_.places[v] = {ValueKind::Output, at(o).index, 0};
       return true;
     }
@@ -201,16 +201,16 @@ class Planner {
     arena_ends_.push({at(v).end, v});
   }
 
-  static constexpr int kMostHosts = 64;  // outputs that are looked at for one value
+  static constexpr int kMostTried = 64;  // outputs that are looked at for one value
 
   std::vector<PlannedValue> values_;
-  bool outputs_host_;
+  bool reuse_outputs_;
   std::vector<InPlace> in_place_;     // by the value that is written
   std::vector<InPlace> as_offered_;   // the better ones of a step first
   std::vector<Successor> successor_;  // of a value that an update takes over, or that is a part; -1: none
   MemoryPlan plan_;
   std::vector<bool> donated_;
-  std::vector<int32_t> guest_end_;  // by output value: when the last temporary in its buffer is dead
+  std::vector<int32_t> reused_until_;  // by output value: when the last temporary in its buffer is dead
   std::vector<int32_t> outputs_;    // smallest first
   std::map<int64_t, int64_t> gaps_;  // of the arena, free now: begin -> end
   using End = std::pair<int32_t, int32_t>;  // a value and when it is dead
@@ -235,8 +235,8 @@ std::string print(const MemoryPlan& plan) {
   return text;
 }
 
-MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, bool outputs_host) {
-  return Planner(values, in_place, outputs_host).run();
+MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, bool reuse_outputs) {
+  return Planner(values, in_place, reuse_outputs).run();
 }
 
 }  // namespace tenon::compiler

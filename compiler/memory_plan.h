@@ -4,8 +4,8 @@
 //   updates   of a temporary that nobody reads afterwards lie where it lies: a chain of them is one value
 //   parts     of a value that is laid together from them, if nobody reads them afterwards, lie in it from the start
 //   inputs    stay where they are; one that dies may give its memory to an output (checked again at each run)
-//   outputs   have buffers of their own, which host intermediates that are dead before the output is written, unless a device
-//             records launches: an output may lie elsewhere in the next run, and what it hosts would move with it
+//   outputs   have buffers of their own, which temporaries reuse that are dead before the output is written, unless a device
+//             records launches: an output may lie elsewhere in the next run, and what lies in it would move with it
 //   the rest  share one arena, first fit
 #pragma once
 
@@ -50,6 +50,6 @@ struct MemoryPlan {
 
 std::string print(const MemoryPlan& plan);  // a line for each value
 
-MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, bool outputs_host = true);
+MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, bool reuse_outputs = true);
 
 }  // namespace tenon::compiler

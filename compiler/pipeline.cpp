@@ -33,10 +33,10 @@ passes::PassObserver observer_of(const Settings& settings) {
   };
 }
 
-// Leaves that stand for others while the passes run.
-class Disguise {
+// Constants that the passes are not to see: inputs stand for them meanwhile.
+class HiddenConstants {
  public:
-  explicit Disguise(std::span<Node* const> constants) {
+  explicit HiddenConstants(std::span<Node* const> constants) {
     for (Node* constant : constants) {
       NodeRef input = ir::make_input(constant->dtype(), constant->shape(), nullptr, constant->device());
       show_.replace(input.get(), NodeRef(constant));
@@ -87,7 +87,7 @@ std::vector<StepInfo> steps() {
 
 Program compile_graph(const std::vector<NodeRef>& outputs, std::span<Node* const> hidden, const Settings& settings) {
   const passes::PassObserver observer = observer_of(settings);
-  const Disguise constants(settings.simplify ? hidden : std::span<Node* const>());
+  const HiddenConstants constants(settings.simplify ? hidden : std::span<Node* const>());
   Program program{ir::Graph::of(outputs), {}};
   const auto step = [&](std::string_view name, const auto& run) {
     ir::Graph made = run(program.graph);
@@ -163,8 +163,8 @@ passes::Lowered compile(ir::Work work, const ir::Target& target, const Settings&
 }
 
 MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place,
-                               const Settings& settings, bool outputs_host) {
-  MemoryPlan plan = plan_memory(values, in_place, outputs_host);
+                               const Settings& settings, bool reuse_outputs) {
+  MemoryPlan plan = plan_memory(values, in_place, reuse_outputs);
   if (settings.observer) settings.observer(kMemory.name, [&] { return print(plan); });
   return plan;
 }

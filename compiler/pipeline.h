@@ -63,6 +63,6 @@ ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings, cons
 
 // The last step, over the values that the kernels read and write.
 MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place,
-                               const Settings& settings, bool outputs_host = true);
+                               const Settings& settings, bool reuse_outputs = true);
 
 }  // namespace tenon::compiler

@@ -73,7 +73,7 @@ Program parse(const std::string& text, const std::string& file) {
   const std::string name = file == "-" ? "<stdin>" : file;
   const std::string_view word = first_word(text);
   if (word == "graph") {
-    ir::Graph graph = ir::parse_graph(text, ir::Folding::Apart, name);
+    ir::Graph graph = ir::parse_graph(text, ir::Folding::Unshared, name);
     ir::verify(graph);
     return graph;
   }

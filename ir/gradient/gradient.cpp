@@ -324,7 +324,7 @@ Expr scatter_extreme_value(const GradStep& s) { return winning_values(s) * gathe
 
 // --- contractions
 
-Expr turned(const Expr& x) {
+Expr transposed(const Expr& x) {
   Dims order;
   for (int64_t d = 0; d < x.node->rank(); ++d) order.push_back(d);
   std::swap(order[order.size() - 2], order[order.size() - 1]);
@@ -332,12 +332,12 @@ Expr turned(const Expr& x) {
 }
 
 // If the product is x * w^T, as in a linear layer, the gradient is asked for w: then the product that gives w's gradient as it lies
-// is taken, and turned as w was.
+// is taken, and transposed as w was.
 Expr right_of_dot(const GradStep& s) {
   const Recipe::Step& right = s.recipe.steps()[static_cast<size_t>(s.recipe.inputs(s.step)[1])];
   const std::span<const int64_t> order = s.recipe.ints(right);
-  const bool is_turned = right.op == Op::Permute && order[order.size() - 1] < order[order.size() - 2];
-  return is_turned ? turned({dot(turned(s.g).node, s.x.node)}) : Expr{dot(turned(s.x).node, s.g.node)};
+  const bool is_transposed = right.op == Op::Permute && order[order.size() - 1] < order[order.size() - 2];
+  return is_transposed ? transposed({dot(transposed(s.g).node, s.x.node)}) : Expr{dot(transposed(s.x).node, s.g.node)};
 }
 
 // --- attention
@@ -441,7 +441,7 @@ NodeRef made_again(const Recipe& recipe, const Recipe::Step& step, const std::ve
 std::vector<uint32_t> steps_to_keep(const Recipe& recipe, const Recipe::Flags& tracked) {
   const std::vector<uint8_t> depends = dependent(recipe, tracked);
   const size_t count = depends.size();
-  std::vector<uint8_t> read(count, 0), behind(count, 0), end(count, 0);  // behind: what a dear value was computed from
+  std::vector<uint8_t> read(count, 0), behind(count, 0), end(count, 0);  // behind: what a costly value was computed from
   for (size_t i = 0; i < count; ++i) {
     if (depends[i]) mark_read(recipe, i, depends, read);
   }

@@ -7,7 +7,7 @@
 
 namespace tenon::ir {
 
-// The steps whose values to keep for later gradients: operands, outputs, leaves, constants, and dear steps in between; what is
+// The steps whose values to keep for later gradients: operands, outputs, leaves, constants, and costly steps in between; what is
 // cheap is computed from those again. With these operands alone all of it could be computed again.
 std::vector<uint32_t> steps_to_keep(const Recipe& recipe, const Recipe::Flags& tracked);
 

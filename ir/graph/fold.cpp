@@ -208,13 +208,13 @@ NodeRef flip_chain(O o) {
   if (o.in[0]->op() != Op::Flip) return {};
   Dims dims;
   for (int64_t dim = 0; dim < o.in[0]->rank(); ++dim) {
-    const auto turned = [dim](std::span<const int64_t> list) {
+    const auto flips = [dim](std::span<const int64_t> list) {
       for (int64_t d : list) {
         if (d == dim) return true;
       }
       return false;
     };
-    if (turned(o.ints) != turned(o.in[0]->ints())) dims.push_back(dim);
+    if (flips(o.ints) != flips(o.in[0]->ints())) dims.push_back(dim);
   }
   return flip(operand(o.in[0]), dims);
 }

@@ -27,8 +27,8 @@ namespace tenon::ir {
 // All throw IrError if the operation is malformed (the frontend has checked the user's call with PyTorch's
 // words).
 
-// Off: neither identities nor constants fold; equal nodes are still shared. Apart: not even those.
-enum class Folding : uint8_t { On, Off, Apart };
+// Off: neither identities nor constants fold; equal nodes are still shared. Unshared: not even those.
+enum class Folding : uint8_t { On, Off, Unshared };
 
 NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload = nullptr,
                    DeviceTag device = 0);  // never shared with another input
@@ -74,7 +74,7 @@ NodeRef dot(const NodeRef& a, const NodeRef& b);
 
 // --- whole graphs
 // `nodes` holds every node in topological order, operands first: the reachable ones and, for a graph parsed
-// with Folding::Apart, equal and dead ones too. `inputs` are the Input nodes in the order of the printed parameters.
+// with Folding::Unshared, equal and dead ones too. `inputs` are the Input nodes in the order of the printed parameters.
 struct Graph {
   std::string name = "graph";
   std::vector<NodeRef> inputs;
@@ -87,7 +87,7 @@ struct Graph {
 };
 
 std::string print(const Graph& graph);
-Graph parse_graph(std::string_view text, Folding folding = Folding::Apart, std::string_view file = "<text>");
+Graph parse_graph(std::string_view text, Folding folding = Folding::Unshared, std::string_view file = "<text>");
 void verify(const Graph& graph);  // throws IrError naming the node and the rule broken
 
 // Topological order of everything reachable from the roots, operands first, deterministic; iterative.

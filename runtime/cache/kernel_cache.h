@@ -1,6 +1,6 @@
 // Code for loop trees, of any device: in memory, behind it on disk, behind that the compiler. The key is the text of
 // the tree without its name, and everything else that decides what the code is. Hashes only find candidates;
-// keys are compared. Printing is dear, so a tree that was seen before is found by its form: all that the text
+// keys are compared. Printing is costly, so a tree that was seen before is found by its form: all that the text
 // would tell, as bytes. And many plans have one and the same tree, which is found by its address.
 //
 // Nobody waits for the compiler where a device has code of a first tier (a CPU: bytecode), with the same bits. A kernel that is nowhere

@@ -122,11 +122,11 @@ void Products::run(const ir::Call& call, const void* a, const void* b, void* res
   const void *one = wide ? static_cast<const void*>(&one64) : &one32, *zero = wide ? static_cast<const void*>(&zero64) : &zero32;
   const int compute = wide ? kCompute64F : type == kCuda32F && tf32 ? kCompute32FFastTf32 : kCompute32F;
   // An operand whose rows are not runs of memory lies transposed.
-  const auto turned = [&](size_t operand) { return call.operands[operand].strides.back() > 1; };
-  const auto operation = [&](size_t operand) { return turned(operand) ? kCublasOpT : kCublasOpN; };
+  const auto transposed = [&](size_t operand) { return call.operands[operand].strides.back() > 1; };
+  const auto operation = [&](size_t operand) { return transposed(operand) ? kCublasOpT : kCublasOpN; };
   const auto area = [](int rows, int columns) { return static_cast<long long>(rows) * columns; };
-  check(cublas()->gemm(made, operation(1), operation(0), n, m, k, one, b, type, turned(1) ? k : n, area(k, n), a, type,
-                       turned(0) ? m : k, area(m, k), zero, result, type,
+  check(cublas()->gemm(made, operation(1), operation(0), n, m, k, one, b, type, transposed(1) ? k : n, area(k, n), a, type,
+                       transposed(0) ? m : k, area(m, k), zero, result, type,
                        n, area(m, n), batch, compute, kGemmDefault),
         "cublasGemmStridedBatchedEx");
 }

@@ -4,7 +4,7 @@
 // where a window of an input begins.
 //
 // Whether an input counts as constant is in the key: kernels then keep packed copies of it. So is what gradients still to
-// come will read (Node::wanted), or, where that is cheap to compute again, the dear values behind it. Held values beside the graph
+// come will read (Node::wanted), or, where that is cheap to compute again, the costly values behind it. Held values beside the graph
 // that read what it computes on its way are a part of it, or what they read is stored and named in the key.
 //
 //   for each node   op 0..7 | dtype 8..15 | device 16..23 | flags 24..31

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "frontend/src/autograd/grad.h"
-#include "frontend/src/autograd/known_call.h"
+#include "frontend/src/autograd/replayed_call.h"
 
 using namespace tenon;
 
@@ -64,7 +64,7 @@ TEST_CASE("replay: with it a call is recorded twice, without it each time") {
     const char* const name = on ? "replay_test_on" : "replay_test_off";
     for (int i = 0; i < 5; ++i) {
       const Tensor x = arange(6, kFloat).requires_grad_();
-      const Tensor y = known_call(name, {}, [&] {
+      const Tensor y = replayed_call(name, {}, [&] {
         ++recorded;
         GradScope scope("MulBackward0", x);
         return x * 3;

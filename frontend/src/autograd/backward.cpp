@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "frontend/src/autograd/grad.h"
-#include "frontend/src/autograd/known_rule.h"
-#include "ir/gradient/known_gradients.h"
+#include "frontend/src/autograd/replayed_rule.h"
+#include "ir/gradient/replayed_gradients.h"
 #include "runtime/base/options.h"
 
 namespace tenon {
@@ -72,8 +72,8 @@ std::vector<Tensor> read_by_derivative(GradFn& fn) {
 std::vector<Tensor> by_rule(GradFn& fn, const std::vector<Tensor>& grads, bool create_graph) {
   const auto given = std::ranges::find_if(grads, [](const Tensor& grad) { return grad.defined(); });
   const CallScope::On device(impl(*given).device());
-  if (fn.known_rule && !create_graph) {
-    if (optional<std::vector<Tensor>> known = fn.known_rule->gradients(fn, grads)) return *std::move(known);
+  if (!create_graph) {
+    if (optional<std::vector<Tensor>> made = replayed_rule(fn, grads)) return *std::move(made);
   }
   std::vector<Tensor> values;
   for (const SavedValue& s : fn.saved) values.push_back(create_graph ? with_history(fn, s) : s.value.tensor());
@@ -96,7 +96,7 @@ std::vector<Tensor> gradients_of(const GradFn& fn, std::vector<NodeRef> values, 
   std::vector<NodeRef> given;
   for (size_t k = 0; k < fn.recipe.outputs().size(); ++k)
     given.push_back(k < grads.size() && grads[k].defined() ? node_of(grads[k]) : NodeRef());
-  const auto differentiate = runtime::replays() ? ir::known_gradients : ir::differentiate;
+  const auto differentiate = runtime::replays() ? ir::replayed_gradients : ir::differentiate;
   const std::vector<NodeRef> nodes = differentiate(fn.recipe, std::move(values), given, tracked_operands(fn));
   const bool empty = std::ranges::none_of(grads, [](const Tensor& grad) { return grad.defined() && grad.numel() > 0; });
   std::vector<Tensor> result;

@@ -14,7 +14,6 @@ namespace tenon {
 
 class GradCall;
 class GradFn;
-class KnownRule;
 struct History;
 
 // A gradient rule that stands for the recipe's: see GradScope::rule.
@@ -88,7 +87,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   // were computed on the host, or the bits were read as another type. No outputs at all: nothing is known.
   ir::Recipe recipe;
   GradRule rule;  // in the recipe's place
-  std::shared_ptr<KnownRule> known_rule;  // what that made before, of a call that comes again
+  uint64_t rule_number = 0;  // of a call that is replayed: which rule it is (replayed_rule.h)
   std::vector<SavedValue> saved;
   std::vector<WatchedValue> watched;  // beside the saved ones
   bool reads_leaves = false;          // of the recipe

@@ -146,15 +146,15 @@ NodeRef exchanged(ir::Node* matrices) {
 
 // Operand `i` of all sums, along the dim of their terms: rows below each other wherever they lie as rows.
 NodeRef side_by_side(const std::vector<Sum>& sums, size_t i) {
-  std::vector<NodeRef> as_they_are, turned;
+  std::vector<NodeRef> as_they_are, transposed;
   for (const Sum& s : sums) {
     as_they_are.emplace_back(s.operands[i]);
     if (!s.is_product()) continue;
-    if (NodeRef other = exchanged(s.operands[i])) turned.push_back(std::move(other));
+    if (NodeRef other = exchanged(s.operands[i])) transposed.push_back(std::move(other));
   }
   const size_t dim = sums[0].dim(i), rank = sums[0].operands[i]->shape().size();
-  if (!sums[0].is_product() || turned.size() < sums.size()) return ir::cat(as_they_are, static_cast<int64_t>(dim));
-  return ir::permute(ir::cat(turned, static_cast<int64_t>(2 * rank - 3 - dim)), last_exchanged(rank));
+  if (!sums[0].is_product() || transposed.size() < sums.size()) return ir::cat(as_they_are, static_cast<int64_t>(dim));
+  return ir::permute(ir::cat(transposed, static_cast<int64_t>(2 * rank - 3 - dim)), last_exchanged(rank));
 }
 
 // A sum of sums is one sum over all their terms.

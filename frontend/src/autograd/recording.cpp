@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "frontend/src/tensor/pending.h"
-#include "ir/gradient/known_gradients.h"
+#include "ir/gradient/replayed_gradients.h"
 #include "runtime/base/options.h"
 
 namespace tenon {
@@ -13,7 +13,7 @@ namespace tenon {
 
 namespace {
 // The same value in a node of its own.
-NodeRef apart(const NodeRef& node) { return ir::make_node(Op::Reshape, {&node, 1}, node->shape(), {}, ir::Folding::Apart); }
+NodeRef apart(const NodeRef& node) { return ir::make_node(Op::Reshape, {&node, 1}, node->shape(), {}, ir::Folding::Unshared); }
 }  // namespace
 
 // A tensor that requires grad is no constant, whose value the rules of the graph would use.
@@ -294,7 +294,7 @@ void Recording::keep_values() {
   }
   ir::Recipe::Flags tracked;
   for (const Operand& operand : operands_) tracked.push_back(operand.tracked);
-  for (uint32_t step : (runtime::replays() ? ir::known_steps_to_keep : ir::steps_to_keep)(recipe, tracked)) {
+  for (uint32_t step : (runtime::replays() ? ir::replayed_steps_to_keep : ir::steps_to_keep)(recipe, tracked)) {
     const auto in = std::find(recipe.operands().begin(), recipe.operands().end(), step);
     const auto out = std::find(recipe.outputs().begin(), recipe.outputs().end(), step);
     if (in != recipe.operands().end()) {

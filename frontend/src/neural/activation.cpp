@@ -1,7 +1,7 @@
 // Activations: of each element, of two halves, with slopes, and softmax along a dim.
 #include <numbers>
 
-#include "frontend/src/autograd/known_call.h"
+#include "frontend/src/autograd/replayed_call.h"
 #include "frontend/src/random/philox.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
@@ -53,7 +53,7 @@ Tensor relu(const Operand& x) {
     check<NotImplementedError>(x.scalar_type() != kBool, "Boolean inputs not supported for relu");
     return record(larger(0.0, Expr{node_of(x)}).node, x);  // in this order -0. and nan stay as they are
   };
-  return known_call("relu", {}, recorded, x);
+  return replayed_call("relu", {}, recorded, x);
 }
 Tensor relu6(const Operand& x) { return hardtanh(x, 0, 6); }
 Tensor leaky_relu(const Operand& x, const Scalar& negative_slope) {
@@ -300,7 +300,7 @@ Tensor softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
       return e * broadcast(1.0 / reduced(Op::Sum, e, dims), e.shape());  // a division of each element is slow where the result is denormal
     });
   };
-  return known_call("softmax", {static_cast<uint64_t>(dim), type_or_none(dtype)}, recorded, x);
+  return replayed_call("softmax", {static_cast<uint64_t>(dim), type_or_none(dtype)}, recorded, x);
 }
 Tensor log_softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
   const auto recorded = [&] {
@@ -312,7 +312,7 @@ Tensor log_softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
       return shifted - broadcast(log(reduced(Op::Sum, exp(shifted), dims)), shifted.shape());
     });
   };
-  return known_call("log_softmax", {static_cast<uint64_t>(dim), type_or_none(dtype)}, recorded, x);
+  return replayed_call("log_softmax", {static_cast<uint64_t>(dim), type_or_none(dtype)}, recorded, x);
 }
 
 }  // namespace tenon

@@ -1,7 +1,7 @@
 // Linear and bilinear maps, and attention: what is made of products of matrices.
 #include <cmath>
 
-#include "frontend/src/autograd/known_call.h"
+#include "frontend/src/autograd/replayed_call.h"
 #include "frontend/src/neural/attention.h"
 #include "frontend/src/ops/matmul.h"
 #include "frontend/src/tensor/call.h"
@@ -39,16 +39,16 @@ Tensor recorded_linear(const Tensor& input, const Tensor& weight, const Tensor& 
 
 Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
   const CallScope call("linear", input, weight, bias);
-  KnownCall known("linear", {}, input, weight, bias);
-  if (known.is_known()) return known.make();
+  ReplayedCall replayed("linear", {}, input, weight, bias);
+  if (replayed.can_replay()) return replayed.replay();
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
   if (!given(bias)) return matmul(input, t(weight));
-  if (input.dim() > 0 && weight.dim() == 2) return known.keep(recorded_linear(input, weight, *bias));
+  if (input.dim() > 0 && weight.dim() == 2) return replayed.keep(recorded_linear(input, weight, *bias));
   const char* const name = input.dim() == 2 ? "AddmmBackward0" : input.dim() == 3 ? "ViewBackward0" : "AddBackward0";
-  Tensor turned = t(weight);
+  Tensor transposed = t(weight);
   check_addmm(*bias, input, weight);
   GradScope scope(name, input, weight, bias);
-  return add(matmul(input, std::move(turned)), *bias);
+  return add(matmul(input, std::move(transposed)), *bias);
 }
 
 Tensor bilinear(const Operand& x1, const Operand& x2, const Operand& weight, const MaybeTensor& bias) {

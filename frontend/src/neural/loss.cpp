@@ -8,7 +8,7 @@
 #include <iterator>
 #include <numbers>
 
-#include "frontend/src/autograd/known_call.h"
+#include "frontend/src/autograd/replayed_call.h"
 #include "frontend/src/tensor/device_check.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
@@ -71,7 +71,7 @@ Tensor mse_loss(const Operand& x, const Operand& target, int64_t reduction) {
     return reduced(formula(x, target, [](const Expr& a, const Expr& b) { return (a - b) * (a - b); }),
                    reduction);
   };
-  return known_call("mse_loss", {static_cast<uint64_t>(reduction)}, recorded, x, target);
+  return replayed_call("mse_loss", {static_cast<uint64_t>(reduction)}, recorded, x, target);
 }
 Tensor l1_loss(const Operand& x, const Operand& target, int64_t reduction) {
   const CallScope call("l1_loss", x, target);
@@ -478,11 +478,11 @@ Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTe
   const bool by_class = x.dim() > 0 && x.sizes() != target.sizes();
   const int64_t classes = x.dim() > 1 ? x.size(1) : x.numel();
   void* const note = by_class ? target_note(target, classes) : nullptr;
-  KnownCall known("cross_entropy", {static_cast<uint64_t>(reduction), static_cast<uint64_t>(ignore_index),
+  ReplayedCall replayed("cross_entropy", {static_cast<uint64_t>(reduction), static_cast<uint64_t>(ignore_index),
                                     std::bit_cast<uint64_t>(label_smoothing), reinterpret_cast<uint64_t>(note)}, x, target, weight);
-  if (!known.is_known()) return known.keep(recorded_cross_entropy(x, target, weight, reduction, ignore_index, label_smoothing));
+  if (!replayed.can_replay()) return replayed.keep(recorded_cross_entropy(x, target, weight, reduction, ignore_index, label_smoothing));
   if (by_class && !note) check_targets(target, classes, ignore_index);
-  return known.make();
+  return replayed.replay();
 }
 
 Tensor multi_margin_loss(const Operand& x, const Operand& target, const Scalar& p, const Scalar& margin,

@@ -1,10 +1,10 @@
 // A layer is one operation of the graph for each direction (ir/graph/recurrence.h). Where it cannot be, each step is an operation of its own, whose
-// graph and gradient are known from the third one on (known_call.h).
+// graph and gradient are known from the third one on (replayed_call.h).
 #include "frontend/src/neural/recurrent.h"
 
 #include <algorithm>
 
-#include "frontend/src/autograd/known_call.h"
+#include "frontend/src/autograd/replayed_call.h"
 #include "frontend/src/tensor/text.h"
 #include "ir/graph/recurrence.h"
 #include "tenon/native.h"
@@ -141,8 +141,8 @@ States states_after(std::vector<Tensor> made, bool has_c) {
 States step(RecurrentCell cell, const Tensor& from_input, const States& states, const Tensor& weight, const Tensor& bias) {
   const char* const name = name_of_step(cell);
   const Tensor c = states.size() > 1 ? states[1] : Tensor();
-  const KnownCall call(name, {}, from_input, states[0], c, weight, bias);
-  if (call.is_known()) return states_after(call.make_all(), c.defined());
+  const ReplayedCall call(name, {}, from_input, states[0], c, weight, bias);
+  if (call.can_replay()) return states_after(call.replay_all(), c.defined());
   std::vector<Tensor> made;
   {
     GradScope scope(name, from_input, states[0], c, weight, bias);
@@ -366,8 +366,8 @@ void check_states(const Recurrence& net, int64_t directions, int64_t batch, cons
 
 Tensor run(const Recurrence& net, const Tensor& input, States& states) {
   const int64_t directions = net.bidirectional ? 2 : 1;
-  const bool packed = !net.batch_sizes.empty(), turned = net.batch_first && !packed;
-  Tensor x = turned ? input.transpose(0, 1) : input;
+  const bool packed = !net.batch_sizes.empty(), batch_first = net.batch_first && !packed;
+  Tensor x = batch_first ? input.transpose(0, 1) : input;
   check_states(net, directions, packed ? net.batch_sizes[0] : x.size(1), states);
   std::vector<std::vector<Tensor>> last(states.size());
   const Tensor* weights = net.parameters.data();
@@ -384,7 +384,7 @@ Tensor run(const Recurrence& net, const Tensor& input, States& states) {
     if (layer + 1 < net.layers) x = dropout(x, net.dropout, net.training && net.dropout > 0);
   }
   for (size_t i = 0; i < states.size(); ++i) states[i] = stack(last[i]);
-  return turned ? x.transpose(0, 1) : x;
+  return batch_first ? x.transpose(0, 1) : x;
 }
 
 // --- as functions

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "frontend/src/autograd/grad.h"
-#include "frontend/src/autograd/known_call.h"
+#include "frontend/src/autograd/replayed_call.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -336,7 +336,7 @@ void save_divided(GradScope& scope, const Tensor& b) {
       saved;                                                                  \
       return call;                                                            \
     };                                                                        \
-    return known_call(#name, {}, recorded, a, b);                             \
+    return replayed_call(#name, {}, recorded, a, b);                             \
   }                                                                           \
   Tensor name(const Operand& a, const Scalar& b) {                            \
     const CallScope place(#name, a, b);                                       \
@@ -360,7 +360,7 @@ Tensor floor_divide(const Operand& a, const Operand& b) {
     scope.no_derivative("floor_divide");
     return floor_divide_any(a, b);
   };
-  return known_call("floor_divide", {}, recorded, a, b);
+  return replayed_call("floor_divide", {}, recorded, a, b);
 }
 Tensor floor_divide(const Operand& a, const Scalar& b) {
   const CallScope place("floor_divide", a, b);
@@ -383,7 +383,7 @@ Tensor recorded_xlogy(const char* name, const Tensor& a, const Tensor& b) {
 
 Tensor xlogy(const Operand& a, const Operand& b) {
   const CallScope place("xlogy", a, b);
-  return known_call("xlogy", {}, [&] { return recorded_xlogy("XlogyBackward0", a, b); }, a, b);
+  return replayed_call("xlogy", {}, [&] { return recorded_xlogy("XlogyBackward0", a, b); }, a, b);
 }
 Tensor xlogy(const Scalar& a, const Operand& b) { return recorded_xlogy("XlogyBackward1", number_operand(a, b), b); }
 Tensor xlogy(const Operand& a, const Scalar& b) {
@@ -430,7 +430,7 @@ Tensor add(const Operand& a, const Operand& b, const Scalar& alpha) {
     GradScope scope("AddBackward0", a, b);
     return add_any(a, b, alpha);
   };
-  return alpha == Scalar(1) ? known_call("add", {}, recorded, a, b) : recorded();
+  return alpha == Scalar(1) ? replayed_call("add", {}, recorded, a, b) : recorded();
 }
 Tensor add(const Operand& a, const Scalar& b, const Scalar& alpha) {
   const CallScope call("add", a, b, alpha);
@@ -443,7 +443,7 @@ Tensor sub(const Operand& a, const Operand& b, const Scalar& alpha) {
     GradScope scope("SubBackward0", a, b);
     return sub_any(a, b, alpha);
   };
-  return alpha == Scalar(1) ? known_call("sub", {}, recorded, a, b) : recorded();
+  return alpha == Scalar(1) ? replayed_call("sub", {}, recorded, a, b) : recorded();
 }
 Tensor sub(const Operand& a, const Scalar& b, const Scalar& alpha) {
   const CallScope call("sub", a, b, alpha);

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "frontend/src/autograd/known_call.h"
+#include "frontend/src/autograd/replayed_call.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -111,7 +111,7 @@ constexpr uint32_t saved_by(Op op) {
       if (const uint32_t saved = saved_by(Op::op)) scope.saves(saved);             \
       return float_op(Op::op, x);                                                  \
     };                                                                             \
-    return known_call(#name, {}, recorded, x);                                     \
+    return replayed_call(#name, {}, recorded, x);                                     \
   }
 TENON_FLOAT_OP(exp, Exp)
 TENON_FLOAT_OP(exp2, Exp2)

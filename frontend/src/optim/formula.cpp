@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "frontend/src/autograd/aliases.h"
-#include "frontend/src/tensor/known.h"
+#include "frontend/src/tensor/replay_key.h"
 #include "frontend/src/tensor/pending.h"
+#include "ir/graph/memo.h"
 #include "ir/graph/template.h"
 #include "runtime/base/options.h"
 
@@ -26,17 +27,17 @@ struct Recorded {
   int64_t operations, bytes;  // of what it records
 };
 
-CallKey key_of(Formula formula, uint32_t form, std::span<const Tensor> tensors) {
-  CallKey key;
+ReplayKey key_of(Formula formula, uint32_t form, std::span<const Tensor> tensors) {
+  ReplayKey key;
   key.add(reinterpret_cast<const void*>(formula));
   key.add(uint64_t{form} << 32 | tensors.size());
   for (const Tensor& tensor : tensors) key.add(impl(tensor));
   return key;
 }
 
-CallBook<Recorded>& book() {
-  static auto* const book = new CallBook<Recorded>;  // outlives every static optimizer
-  return *book;
+ir::Memo<ReplayKey, Recorded>& memo() {
+  static auto* const memo = new ir::Memo<ReplayKey, Recorded>;  // outlives every static optimizer
+  return *memo;
 }
 
 // --- recording
@@ -109,12 +110,11 @@ void apply_formula(Formula formula, uint32_t form, std::span<const Tensor> tenso
   std::vector<NodeRef> values;
   values.reserve(2 * tensors.size());
   if (!may_repeat(tensors, numbers) || !read_values(tensors, values)) return formula(form, tensors, numbers);
-  const CallKey key = key_of(formula, form, tensors);
-  auto [entry, first] = book().find(key);
-  if (first) return formula(form, tensors, numbers);
-  if (!entry.noted) book().note(key, entry.known = record_formula(formula, form, tensors, numbers.size()));
-  if (!entry.known) return formula(form, tensors, numbers);
-  const Recorded& recorded = *entry.known;
+  const ReplayKey key = key_of(formula, form, tensors);
+  auto found = memo().find(key);
+  if (found.again) memo().note(key, found.kept = record_formula(formula, form, tensors, numbers.size()));
+  if (!found.kept) return formula(form, tensors, numbers);
+  const Recorded& recorded = *found.kept;
   std::vector<NodeRef> results;
   recorded.graph.make(values, numbers, results);
   for (size_t k = 0; k < results.size(); ++k) {

@@ -1,7 +1,7 @@
 // Gradients of recipes that come again.
 #include <doctest/doctest.h>
 
-#include "ir/gradient/known_gradients.h"
+#include "ir/gradient/replayed_gradients.h"
 
 namespace tenon::ir {
 namespace {
@@ -30,11 +30,11 @@ TEST_CASE("known gradients: the first time and later ones give what differentiat
     const NodeRef leaf = placeholder();
     const Recipe recipe = recipe_over(in, leaf);
     for (const Recipe::Flags& tracked : {Recipe::Flags{1, 1}, Recipe::Flags{0, 1}, Recipe::Flags{1, 0}}) {
-      CHECK(known_steps_to_keep(recipe, tracked) == steps_to_keep(recipe, tracked));
+      CHECK(replayed_steps_to_keep(recipe, tracked) == steps_to_keep(recipe, tracked));
       Nodes values(recipe.steps().size());
       for (uint32_t i = 0; i < 2; ++i) values[recipe.operands()[i]] = in[i];
       for (const NodeRef& g : {placeholder(), number(1.0, in[0]), number(0.0, in[0]), NodeRef()}) {
-        CHECK(known_gradients(recipe, values, {&g, 1}, tracked) == differentiate(recipe, values, {&g, 1}, tracked));
+        CHECK(replayed_gradients(recipe, values, {&g, 1}, tracked) == differentiate(recipe, values, {&g, 1}, tracked));
       }
     }
   }

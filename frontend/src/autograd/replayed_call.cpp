@@ -1,26 +1,26 @@
-// Noting a call when it comes again, and making it without recording.
-#include "frontend/src/autograd/known_call.h"
+// Noting a call when it comes again, and replaying it without recording.
+#include "frontend/src/autograd/replayed_call.h"
 
 #include <algorithm>
+#include <atomic>
 
-#include "frontend/src/autograd/known_rule.h"
 #include "frontend/src/tensor/pending.h"
 #include "runtime/base/options.h"
 
 namespace tenon {
 
-CallBook<KnownCall::Known>& KnownCall::book() {
-  static auto* const book = new CallBook<Known>;  // outlives every static tensor
-  return *book;
+ir::Memo<ReplayKey, ReplayedCall::Kept>& ReplayedCall::memo() {
+  static auto* const memo = new ir::Memo<ReplayKey, Kept>;  // outlives every static tensor
+  return *memo;
 }
 
-bool KnownCall::may_repeat() {
+bool ReplayedCall::may_repeat() {
   return runtime::replays() && this_thread.grad_mode && !this_thread.inference_mode && !ir::Tape::current && !Segment::current();
 }
 
 // False if the call is to be recorded: the tensor is no plain one, its value is a constant, which is no operand of a recipe, or it
 // meets another operand, from which a recording tells it apart.
-bool KnownCall::add(const Tensor& x) {
+bool ReplayedCall::add(const Tensor& x) {
   if (!x.defined()) return key_.add(uint64_t{0}), true;
   const TensorImpl& t = impl(x);
   if (!is_plain(t)) return false;
@@ -36,27 +36,24 @@ bool KnownCall::add(const Tensor& x) {
   return true;
 }
 
-void KnownCall::find(bool plain) {
-  if (!plain) return;
-  const auto [entry, first] = book().find(key_);
-  entry_ = entry;
-  again_ = !first && !entry.noted;
+void ReplayedCall::find(bool plain) {
+  if (plain) found_ = memo().find(key_);
 }
 
 // --- noting
 
-uint32_t KnownCall::watched_by(const VersionWatch& version, TensorList results) const {
+uint32_t ReplayedCall::watched_by(const VersionWatch& version, TensorList results) const {
   for (uint32_t i = 0; i < count_; ++i) {
     if (version.is_of(impl(*tensors_[i]))) return i;
   }
   for (uint32_t k = 0; k < results.size(); ++k) {
     if (version.is_of(impl(results[k]))) return static_cast<uint32_t>(count_) + k;
   }
-  return Known::kNone;
+  return Kept::kNone;
 }
 
 // All that the function gives, in order.
-bool KnownCall::are_results(TensorList results, const GradFn* fn) const {
+bool ReplayedCall::are_results(TensorList results, const GradFn* fn) const {
   for (size_t k = 0; k < results.size(); ++k) {
     const History* history = history_of(results[k]);
     if (!history || history->fn.get() != fn || history->output_nr != static_cast<int64_t>(k) || !is_plain(impl(results[k]))) return false;
@@ -64,7 +61,7 @@ bool KnownCall::are_results(TensorList results, const GradFn* fn) const {
   return fn->output_count == static_cast<int64_t>(results.size()) && fn->recipe.outputs().size() == results.size();
 }
 
-bool KnownCall::has_edges_of_operands(const GradFn& fn) const {
+bool ReplayedCall::has_edges_of_operands(const GradFn& fn) const {
   size_t next = 0;
   for (size_t i = 0; i < count_; ++i) {
     if (!tracked_[i]) continue;
@@ -77,69 +74,70 @@ bool KnownCall::has_edges_of_operands(const GradFn& fn) const {
 }
 
 // Null if the call cannot be made from its recipe: it has leaves, or is no operation of its own.
-std::shared_ptr<const KnownCall::Known> KnownCall::noted(TensorList results) const {
+std::shared_ptr<const ReplayedCall::Kept> ReplayedCall::kept(TensorList results) const {
   const History* history = history_of(results[0]);
   const GradFn* fn = history ? history->fn.get() : nullptr;
   if (!fn || !are_results(results, fn) || !fn->recipe.leaves().empty()) return nullptr;
   if (fn->recipe.operands().size() != count_ || !has_edges_of_operands(*fn)) return nullptr;
+  static std::atomic<uint64_t> rules = 0;
   std::vector<NodeRef> placeholders, steps, zeros;
   for (size_t i = 0; i < count_; ++i)
     placeholders.push_back(ir::make_input(values_[i]->dtype(), values_[i]->shape(), nullptr, values_[i]->device()));
   std::vector<NodeRef> outputs = ir::replay(fn->recipe, placeholders, ir::Folding::On, &steps);
-  std::vector<Known::Value> saved, watched;
+  std::vector<Kept::Value> saved, watched;
   for (const SavedValue& s : fn->saved) {
     saved.push_back({s.of, s.number, watched_by(s.version, results)});
     if (s.of == SavedValue::Of::Step) outputs.push_back(steps[s.number]);
   }
   for (const WatchedValue& w : fn->watched) {
     watched.push_back({w.of, w.number, watched_by(w.version, results)});
-    if (watched.back().tensor == Known::kNone) return nullptr;  // a tensor that only the operation knows
+    if (watched.back().tensor == Kept::kNone) return nullptr;  // a tensor that only the operation knows
   }
   for (const Edge& edge : fn->edges) zeros.push_back(edge.zeros);
-  return std::make_shared<const Known>(Known{fn->literal_name(), ir::Template(placeholders, outputs), results.size(), fn->recipe, fn->rule,
-                                             fn->rule ? std::make_shared<KnownRule>() : nullptr, std::move(zeros), std::move(saved), std::move(watched),
+  return std::make_shared<const Kept>(Kept{fn->literal_name(), ir::Template(placeholders, outputs), results.size(), fn->recipe, fn->rule,
+                                             fn->rule ? ++rules : 0, std::move(zeros), std::move(saved), std::move(watched),
                                              fn->keeps_all, fn->derivative_reads});
 }
 
-void KnownCall::note(TensorList results) const {
-  if (again_) book().note(key_, noted(results));
+void ReplayedCall::note(TensorList results) const {
+  if (found_.again) memo().note(key_, kept(results));
 }
 
-// --- making
+// --- replaying
 
-std::vector<Tensor> KnownCall::make_all() const {
-  const Known& known = *entry_.known;
-  auto fn = std::make_shared<GradFn>(known.name);
-  fn->edges.reserve(known.zeros.size());
+std::vector<Tensor> ReplayedCall::replay_all() const {
+  const Kept& kept = *found_.kept;
+  auto fn = std::make_shared<GradFn>(kept.name);
+  fn->edges.reserve(kept.zeros.size());
   for (size_t i = 0; i < count_; ++i) {
     if (!tracked_[i]) continue;
     fn->edges.push_back(edge_to(*tensors_[i], i));
-    fn->edges.back().zeros = known.zeros[fn->edges.size() - 1];
+    fn->edges.back().zeros = kept.zeros[fn->edges.size() - 1];
   }
-  fn->recipe = known.recipe;
-  fn->rule = known.rule;
-  fn->known_rule = known.known_rule;
-  fn->keeps_all = known.keeps_all;
-  fn->derivative_reads = known.derivative_reads;
+  fn->recipe = kept.recipe;
+  fn->rule = kept.rule;
+  fn->rule_number = kept.rule_number;
+  fn->keeps_all = kept.keeps_all;
+  fn->derivative_reads = kept.derivative_reads;
   std::vector<NodeRef> made;
-  known.graph.make({values_, count_}, {}, made);
+  kept.graph.make({values_, count_}, {}, made);
   std::vector<Tensor> results;
   int64_t bytes;
   {
     const UncountedWork work;  // or a cap might evaluate it before its GradFn says what is to be kept
-    for (size_t k = 0; k < known.results; ++k) results.push_back(record(made[k]));
+    for (size_t k = 0; k < kept.results; ++k) results.push_back(record(made[k]));
     bytes = work.bytes();
   }
-  const auto watched = [&](const Known::Value& v) -> const TensorImpl& {
+  const auto watched = [&](const Kept::Value& v) -> const TensorImpl& {
     return impl(v.tensor < count_ ? *tensors_[v.tensor] : results[v.tensor - count_]);
   };
-  size_t steps = known.results;
-  fn->saved.reserve(known.saved.size());
-  for (const Known::Value& v : known.saved) {
+  size_t steps = kept.results;
+  fn->saved.reserve(kept.saved.size());
+  for (const Kept::Value& v : kept.saved) {
     const NodeRef& value = v.of == SavedValue::Of::Operand ? values_[v.number] : made[v.of == SavedValue::Of::Step ? steps++ : v.number];
-    fn->saved.push_back({v.of, v.number, KeptValue(value), v.tensor == Known::kNone ? VersionWatch() : VersionWatch(watched(v))});
+    fn->saved.push_back({v.of, v.number, KeptValue(value), v.tensor == Kept::kNone ? VersionWatch() : VersionWatch(watched(v))});
   }
-  for (const Known::Value& v : known.watched) {
+  for (const Kept::Value& v : kept.watched) {
     const TensorImpl& t = watched(v);
     fn->watched.push_back({v.of, v.number, t.dtype(), t.device(), t.sizes(), VersionWatch(t)});
   }

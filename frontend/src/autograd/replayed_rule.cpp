@@ -1,24 +1,26 @@
 // Recording a rule over placeholders, and making it again.
-#include "frontend/src/autograd/known_rule.h"
+#include "frontend/src/autograd/replayed_rule.h"
 
-#include <algorithm>
-
-#include "frontend/src/tensor/known.h"
+#include "frontend/src/tensor/replay_key.h"
+#include "ir/graph/memo.h"
 #include "ir/graph/recipe.h"
+#include "ir/graph/template.h"
 #include "runtime/base/options.h"
 
 namespace tenon {
 namespace {
 
-constexpr size_t kMost = 8;  // which outputs have gradients varies little
+ir::Memo<ReplayKey, ir::Template>& memo() {
+  static auto* const memo = new ir::Memo<ReplayKey, ir::Template>;  // outlives every static tensor
+  return *memo;
+}
 
 Tensor placeholder(const NodeRef& like) {
   return Tensor(new TensorImpl(ir::make_input(like->dtype(), like->shape(), nullptr, like->device())), false);
 }
 
-}  // namespace
-
-optional<ir::Template> KnownRule::record(GradFn& fn, const std::vector<Tensor>& grads) {
+// Null if it makes more than a graph of these operands.
+std::shared_ptr<const ir::Template> record(GradFn& fn, const std::vector<Tensor>& grads) {
   std::vector<Tensor> saved, given(grads.size());
   std::vector<NodeRef> operands, outputs;
   const auto hide = [&](const NodeRef& node) {
@@ -34,40 +36,36 @@ optional<ir::Template> KnownRule::record(GradFn& fn, const std::vector<Tensor>& 
   const GradRule rule = fn.rule;
   rule(call);
   for (const Tensor& gradient : call.take()) {
-    if (gradient.defined() && !is_plain(impl(gradient))) return nullopt;
+    if (gradient.defined() && !is_plain(impl(gradient))) return nullptr;
     outputs.push_back(gradient.defined() ? node_of(gradient) : NodeRef());
   }
   ir::Template graph(operands, outputs);
-  return graph.is_closed() ? optional(std::move(graph)) : nullopt;
+  return graph.is_closed() ? std::make_shared<const ir::Template>(std::move(graph)) : nullptr;
 }
 
-optional<std::vector<Tensor>> KnownRule::gradients(GradFn& fn, const std::vector<Tensor>& grads) {
-  if (ir::Tape::current || !runtime::replays()) return nullopt;
-  std::vector<optional<Type>> types;
+}  // namespace
+
+optional<std::vector<Tensor>> replayed_rule(GradFn& fn, const std::vector<Tensor>& grads) {
+  if (fn.rule_number == 0 || ir::Tape::current || !runtime::replays()) return nullopt;
+  ReplayKey key;
+  key.add(fn.rule_number);
   std::vector<NodeRef> operands;
   const auto add = [&](NodeRef node) {
-    types.emplace_back(Type{node->dtype(), node->device(), node->shape()});
+    key.add(node->dtype(), node->device(), node->shape(), 1);
     operands.push_back(std::move(node));
   };
   for (const SavedValue& s : fn.saved) add(s.value.node());
   for (const Tensor& grad : grads) {
-    if (grad.defined()) add(node_of(grad));
-    else types.emplace_back();
+    if (grad.defined())
+      add(node_of(grad));
+    else
+      key.add(uint64_t{0});
   }
-  std::shared_ptr<const Known> known;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = std::ranges::find(known_, types, [](const auto& k) -> const auto& { return k->types; });
-    if (at != known_.end()) known = *at;
-  }
-  if (!known) {
-    known = std::make_shared<const Known>(Known{std::move(types), record(fn, grads)});
-    const std::lock_guard lock(mutex_);
-    if (known_.size() < kMost) known_.push_back(known);
-  }
-  if (!known->graph) return nullopt;
+  auto found = memo().find(key);
+  if (found.again) memo().note(key, found.kept = record(fn, grads));
+  if (!found.kept) return nullopt;
   std::vector<NodeRef> made;
-  known->graph->make(operands, {}, made);
+  found.kept->make(operands, {}, made);
   std::vector<Tensor> result;
   for (NodeRef& node : made) result.push_back(node ? tenon::record(std::move(node)) : Tensor());
   return result;

@@ -1,13 +1,13 @@
 // Layers and losses that are called again as in the step before: on tensors of the same types, of which the same require grad. From
 // the third time on such a call is not recorded operation by operation. Its graph is made from a template (ir/graph/template.h), and its
-// GradFn shares the recipe of the second call.
+// GradFn shares the recipe of the second call. TENON_REPLAY=0 has every call recorded.
 //
 //   Tensor relu(const Operand& x) {
 //     const auto recorded = [&] {
 //       GradScope scope("ReluBackward0", x);
 //       return record(...);
 //     };
-//     return known_call("relu", {}, recorded, x);
+//     return replayed_call("relu", {}, recorded, x);
 //   }
 //
 // So the result may depend on nothing else: not on elements, nor on random numbers; and a rule of its own holds numbers alone.
@@ -17,17 +17,18 @@
 #include <initializer_list>
 
 #include "frontend/src/autograd/grad.h"
-#include "frontend/src/tensor/known.h"
+#include "frontend/src/tensor/replay_key.h"
+#include "ir/graph/memo.h"
 #include "ir/graph/template.h"
 
 namespace tenon {
 
-class KnownCall {
+class ReplayedCall {
  public:
   // The name is one literal for each operation; options are what the result depends on beside the types of the operands. These are
   // those of its GradScope, tensors and optional tensors, and outlive the call.
   template <typename... Operands>
-  KnownCall(const char* name, std::initializer_list<uint64_t> options, const Operands&... operands) {
+  ReplayedCall(const char* name, std::initializer_list<uint64_t> options, const Operands&... operands) {
     static_assert(sizeof...(operands) <= kMost);
     if (GradScope::is_open() || !(tracked(operands) || ...) || !may_repeat()) return;
     key_.add(name);
@@ -35,9 +36,9 @@ class KnownCall {
     find((add(operands) && ...));
   }
 
-  bool is_known() const { return entry_.known != nullptr; }
-  std::vector<Tensor> make_all() const;
-  Tensor make() const { return std::move(make_all()[0]); }
+  bool can_replay() const { return found_.kept != nullptr; }
+  std::vector<Tensor> replay_all() const;
+  Tensor replay() const { return std::move(replay_all()[0]); }
   // Notes `result` as all that the recorded call gives; returns it.
   Tensor keep(Tensor result) const {
     note({&result, 1});
@@ -47,7 +48,7 @@ class KnownCall {
 
  private:
   static constexpr size_t kMost = 5;
-  struct Known {
+  struct Kept {
     struct Value {
       SavedValue::Of of;
       uint32_t number;
@@ -59,7 +60,7 @@ class KnownCall {
     size_t results;
     ir::Recipe recipe;
     GradRule rule;
-    std::shared_ptr<KnownRule> known_rule;  // of the rule
+    uint64_t rule_number;  // see GradFn
     std::vector<NodeRef> zeros;  // by edge
     std::vector<Value> saved, watched;
     bool keeps_all;
@@ -69,29 +70,28 @@ class KnownCall {
   static bool tracked(const Tensor& x) { return requires_grad(x); }
   static bool tracked(const optional<Tensor>& x) { return x && requires_grad(*x); }
   static bool may_repeat();
-  static CallBook<Known>& book();
+  static ir::Memo<ReplayKey, Kept>& memo();
   bool add(const Tensor& x);
   bool add(const optional<Tensor>& x) { return x ? add(*x) : add(Tensor()); }
   void find(bool plain);
   bool has_edges_of_operands(const GradFn& fn) const;
   bool are_results(TensorList results, const GradFn* fn) const;
   uint32_t watched_by(const VersionWatch& version, TensorList results) const;
-  std::shared_ptr<const Known> noted(TensorList results) const;
+  std::shared_ptr<const Kept> kept(TensorList results) const;
 
-  CallKey key_;
+  ReplayKey key_;
   size_t count_ = 0;
   const Tensor* tensors_[kMost];  // those that are defined, in order
   bool tracked_[kMost];
   NodeRef values_[kMost];
-  CallBook<Known>::Entry entry_;
-  bool again_ = false;  // it is the second time
+  ir::Memo<ReplayKey, Kept>::Found found_;
 };
 
 // recorded(), or what it would give.
 template <typename Recorded, typename... Operands>
-Tensor known_call(const char* name, std::initializer_list<uint64_t> options, Recorded recorded, const Operands&... operands) {
-  const KnownCall call(name, options, operands...);
-  return call.is_known() ? call.make() : call.keep(recorded());
+Tensor replayed_call(const char* name, std::initializer_list<uint64_t> options, Recorded recorded, const Operands&... operands) {
+  const ReplayedCall call(name, options, operands...);
+  return call.can_replay() ? call.replay() : call.keep(recorded());
 }
 
 }  // namespace tenon
