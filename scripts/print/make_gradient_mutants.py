@@ -44,7 +44,7 @@ def is_formula(line):
     """Not a loop, a declaration of a function, or arithmetic of sizes."""
     code = line.split("//")[0]
     return not re.search(r"\bfor \(|\bwhile \(|\bif \(|^Expr \w+\(const Expr& x, |push_back|^(?!.*return).*Dims |int64_t|size_t|constexpr", code) or (
-        code.startswith("Expr ") and "{ return" in code and "flipped(const" not in code and "turned(const" not in code)
+        code.startswith("Expr ") and "{ return" in code and "flipped(const" not in code and "transposed(const" not in code)
 
 
 def main():

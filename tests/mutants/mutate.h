@@ -116,7 +116,7 @@ struct Choice {
   }
 };
 
-// flipped(...), turned(...): kind 0 not at all.
+// flipped(...), transposed(...): kind 0 not at all.
 struct Turn {
   int number;
   template <typename F, typename... Dim>
