@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 OPS = r"Op::(?:Sum|Scan\w+|Reduce\w+|Scatter\w*|Sign|Arg\w+|Erfc)\b"
 PLACE = re.compile(r" (?P<binary>[-+*/<>&|]|==|>=) (?!\d* *std::)|(?<=[(,*=?:] )(?P<minus>-)(?=[a-z(])|(?<=[(])(?P<paren>-)(?=[a-z(])|"
-                   r"(?P<number>\b\d+\.\d+\b|(?<=, )[01](?=\)))|(?P<choice>\bselect)\(|(?P<turn>\b(?:flipped|turned))\(|(?P<op>" + OPS + ")")
+                   r"(?P<number>\b\d+\.\d+\b|(?<=, )[01](?=\)))|(?P<choice>\bselect)\(|(?P<turn>\b(?:flipped|transposed))\(|(?P<op>" + OPS + ")")
 names = []  # of the places: the function or row, and which of its places it is
 where = ""
 
