@@ -128,10 +128,10 @@ class SmallVector {
     size_ = other.size_;
   }
   void take(SmallVector& other) {
+    if (!other.heap_) copy_local(other);
     heap_ = std::exchange(other.heap_, nullptr);
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, N);
-    if (!heap_) copy_local(other);
   }
   void grow(size_t wanted) {
     size_t capacity = capacity_ * size_t{2} > wanted ? capacity_ * size_t{2} : wanted;
