@@ -118,7 +118,10 @@ class CpuDevice final : public Device {
     target.compiles = compiles(options);
     return target;
   }
-  bool is_host() const override { return true; }
+  bool host_accesses_memory() const override { return true; }
+  bool works_late() const override { return false; }
+  bool needs_alignment() const override { return false; }
+  bool keeps_packed_copies() const override { return true; }
   void configure(const Options& options) override {
     inline_ns_.store(static_cast<double>(options.inline_us) * 1e3, std::memory_order_relaxed);
     ThreadPool::global().resize(options.threads > 0 ? options.threads : ThreadPool::usable_cpus());
@@ -161,8 +164,13 @@ class CpuDevice final : public Device {
     std::atomic<const codegen::Executable*>& by = static_cast<CpuCode&>(*compiled).executable;
     if (static_cast<const CpuCode&>(first).executable.compare_exchange_strong(none, by.load(), std::memory_order_acq_rel)) by = nullptr;
   }
-  std::string intermediate_text(const ir::LoopTree& tree) override { return llvm_backend::emit_ir(tree); }
-  std::string assembly_text(const ir::LoopTree& tree) override { return llvm_backend::emit_assembly(tree); }
+  std::vector<CodeForm> code_forms() const override {
+    return llvm_backend::available() ? std::vector{CodeForm::LLVM, CodeForm::Assembly}
+                                     : std::vector<CodeForm>{};
+  }
+  std::string code_text(const ir::LoopTree& tree, CodeForm form) override {
+    return form == CodeForm::LLVM ? llvm_backend::emit_ir(tree) : llvm_backend::emit_assembly(tree);
+  }
 
   void launch(const Launch& launch, Stream) override {
     const auto& code = static_cast<const CpuCode&>(*launch.code);
@@ -220,6 +228,10 @@ class CpuDevice final : public Device {
 
   std::atomic<double> inline_ns_{12e3};
 };
+
+[[maybe_unused]] const bool sketched =
+    register_sketch(CodeForm::LLVM, {.why_none = "This build has no LLVM.\n"}) &&
+    register_sketch(CodeForm::Assembly, {.why_none = "This build has no LLVM.\n"});
 
 }  // namespace
 

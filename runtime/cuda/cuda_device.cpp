@@ -17,6 +17,7 @@
 
 #include "codegen/cuda/emit.h"
 #include "codegen/interpreter/interpreter.h"
+#include "runtime/cuda/access_lines.h"
 #include "runtime/cuda/allocator.h"
 #include "runtime/cuda/compiler.h"
 #include "runtime/cuda/context.h"
@@ -278,8 +279,15 @@ class Implementation final : public CudaDevice {
   std::string compile(const ir::LoopTree& tree) override { return cuda::compile(text_of(tree), architecture_); }
   std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) override;
   std::vector<CodeUse> uses(const Code& code) override;
-  std::string intermediate_text(const ir::LoopTree& tree) override { return codegen::cuda::emit(tree); }
-  std::string assembly_text(const ir::LoopTree& tree) override { return compile_to_ptx(codegen::cuda::emit(tree), architecture_); }
+  std::vector<CodeForm> code_forms() const override { return {CodeForm::CUDA, CodeForm::PTX}; }
+  std::string code_text(const ir::LoopTree& tree, CodeForm form) override {
+    const std::string text = codegen::cuda::emit(tree);
+    return form == CodeForm::CUDA ? text : compile_to_ptx(text, architecture_);
+  }
+  bool reports_code() const override { return true; }
+  std::vector<std::string> access_lines(const ir::LoopTree& tree, Sizes sizes) const override {
+    return cuda::access_lines(tree, sizes);
+  }
 
   void launch(const Launch& launch, Stream stream) override;
   void interpret(const Uncompiled& work, Stream stream) override;

@@ -1,10 +1,12 @@
-// The registry of devices, and copies from one to another.
+// The registry of devices and of code's sketches, and copies from one to another.
 #include "runtime/device/device.h"
 
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <iterator>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 #include "ir/base/fork.h"
@@ -25,6 +27,11 @@ struct Registry {
 Registry& registry() {
   static auto* r = new Registry;
   return *r;
+}
+using Sketches = std::array<std::optional<CodeSketch>, std::size(kCodeForms)>;
+Sketches& sketches() {
+  static auto* s = new Sketches;
+  return *s;
 }
 [[maybe_unused]] const bool limits_follow = when_options_change([](const Options& o) {
   for (Device* device : all_devices()) device->set_memory_limit(o.memory_limit_mb << 20);
@@ -90,6 +97,15 @@ Device& register_device(std::unique_ptr<Device> device) {
   return *device.release();
 }
 
+bool register_sketch(CodeForm form, CodeSketch sketch) {
+  sketches()[static_cast<size_t>(form)] = sketch;
+  return true;
+}
+const CodeSketch* sketch_of(CodeForm form) {
+  const std::optional<CodeSketch>& sketch = sketches()[static_cast<size_t>(form)];
+  return sketch ? &*sketch : nullptr;
+}
+
 void Device::in_parallel(int64_t count, const std::function<void(int64_t)>& body) {
   for (int64_t i = 0; i < count; ++i) body(i);
 }
@@ -105,14 +121,14 @@ void order(Device& device, Stream earlier, Stream later) { device.wait(later, de
 void copy_between(Device& to_device, void* to, Device& from_device, const void* from, size_t bytes, const std::shared_ptr<const void>& owner) {
   if (bytes == 0) return;
   if (&to_device == &from_device) return to_device.copy(to, from, bytes, Stream::Main);
-  if (from_device.is_host()) {
+  if (from_device.host_accesses_memory()) {
     order(to_device, Stream::Main, Stream::Transfer);
     if (!owner || !to_device.copy_from_pinned(to, from, bytes, owner, Stream::Transfer))
       to_device.copy_from_host(to, from, bytes, Stream::Transfer);
     return order(to_device, Stream::Transfer, Stream::Main);
   }
   order(from_device, Stream::Main, Stream::Transfer);
-  if (to_device.is_host()) {
+  if (to_device.host_accesses_memory()) {
     from_device.copy_to_host(to, from, bytes, Stream::Transfer);
     for (Device* device : all_devices()) device->throw_failure();
     return;

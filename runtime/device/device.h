@@ -110,6 +110,10 @@ struct DeviceInfo {
   int vector_bits = 0;           // of a CPU
 };
 
+// Forms of generated code as text, in the order in which the stages of a report end with them (report.h).
+enum class CodeForm : uint8_t { LLVM, Assembly, CUDA, PTX };
+inline constexpr const char* kCodeForms[] = {"LLVM", "Assembly", "CUDA", "PTX"};
+
 class Device {
  public:
   explicit Device(DeviceId id) : id_(id), tag_(tag_of(id)) {}
@@ -122,12 +126,20 @@ class Device {
   virtual DeviceInfo info() const = 0;
   virtual int workers() const { return 1; }  // threads that this process may run on it: a CPU's
   virtual ir::Target target(const Options& options) const = 0;
-  // Whether the host may read and write its memory. Then all work is done when the call returns.
-  virtual bool is_host() const { return false; }
   // Whether the library that its target leaves products to can be used. Asked before a plan with such a product runs; after a false
   // its target leaves them to nobody. Throws as `allocate` does.
   virtual bool library_works() { return true; }
   virtual void configure(const Options&) {}  // before an evaluation with other options; no work of it is running
+
+  // --- traits: what plans, buffers and the frontend may do with it. The defaults are right for every device.
+  // Whether the host reads and writes its memory in place. Such a device does not work late.
+  virtual bool host_accesses_memory() const { return false; }
+  // Whether work may run, and fail, after the call that handed it in has returned.
+  virtual bool works_late() const { return true; }
+  // Whether its code moves vectors, and so must know which operands may lie at any address.
+  virtual bool needs_alignment() const { return true; }
+  // Whether constants stay in its memory in the layouts that its kernels read (packed_copies.h).
+  virtual bool keeps_packed_copies() const { return false; }
 
   // --- streams and events
   virtual Event record(Stream stream) = 0;                  // after all work in it so far
@@ -177,9 +189,14 @@ class Device {
   // Code that is there at once and runs slower, with the same bits; null: there is none.
   virtual std::unique_ptr<Code> load_first(const ir::LoopTree&) { return nullptr; }
   virtual void replace(const Code& /*first*/, std::unique_ptr<Code> /*compiled*/) {}  // launches may be running; of two for one, one is dropped
+  virtual std::vector<CodeForm> code_forms() const { return {}; }  // in which its code can be shown
+  virtual std::string code_text(const ir::LoopTree&, CodeForm) { return {}; }  // in one of them
+  // Whether a report compiles its kernels, to say what `uses` and `access_lines` know of them.
+  virtual bool reports_code() const { return false; }
   virtual std::vector<CodeUse> uses(const Code&) { return {}; }  // by phase; empty if nobody knows
-  virtual std::string intermediate_text(const ir::LoopTree& tree) = 0;  // LLVM IR, CUDA C
-  virtual std::string assembly_text(const ir::LoopTree& tree) = 0;
+  // A line for each access of a tree to memory, with these size parameters: "phase: reads ...".
+  using Sizes = std::span<const int64_t>;
+  virtual std::vector<std::string> access_lines(const ir::LoopTree&, Sizes) const { return {}; }
   virtual void launch(const Launch& launch, Stream stream) = 0;
   virtual void interpret(const Uncompiled& work, Stream stream) = 0;  // element by element: where there is no compiler, or none is wanted
   // A call, by a routine or by the device's library. A part of a Cat may lie in its result. Throws std::runtime_error for an index
@@ -212,6 +229,17 @@ std::vector<Device*> all_devices();       // the host first
 bool only_host();                         // no other device is registered
 // It stays for the life of the process. Throws std::runtime_error if there is one already.
 Device& register_device(std::unique_ptr<Device> device);
+
+// How a report shows a form of code for a device that does not have it: as the text of a tree for `target`,
+// or, without `text`, on the host as the line `why_none`. A backend registers the sketches of its forms,
+// whether it has a device or not; before main.
+struct CodeSketch {
+  ir::Target target = {};
+  std::string (*text)(const ir::LoopTree&) = nullptr;
+  const char* why_none = "";
+};
+bool register_sketch(CodeForm form, CodeSketch sketch);
+const CodeSketch* sketch_of(CodeForm form);  // null if there is none
 
 // Between any two devices, in the order of their main streams; through the host if they know no other way. To the host: throws
 // a LateFailure if any device has failed by then, since what was copied may come from there. From the host: with an `owner` the source may

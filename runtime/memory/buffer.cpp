@@ -37,7 +37,7 @@ void* allocate_block(const void* last, size_t bytes, Device& device) {
 
 // What was handed in may still read a buffer that nobody refers to.
 void finish_work(Device& device) noexcept {
-  if (device.is_host()) return;
+  if (!device.works_late()) return;
   try {
     device.synchronise(device.record(Stream::Main));
   } catch (const std::exception&) {  // of a device that is lost: nothing reads it

@@ -59,7 +59,8 @@ class Builder {
   Device* only_device() const {
     Device* only = plan_->steps.empty() ? nullptr : plan_->steps.front().device;
     const auto is_elsewhere = [&](const Step& step) { return step.device != only || std::holds_alternative<CopyStep>(step.work); };
-    if (!only || only->is_host() || std::any_of(plan_->steps.begin(), plan_->steps.end(), is_elsewhere)) return nullptr;
+    if (!only || !only->works_late() || std::any_of(plan_->steps.begin(), plan_->steps.end(), is_elsewhere))
+      return nullptr;
     return only;
   }
 
@@ -95,7 +96,7 @@ class Builder {
   int32_t new_value(PlannedValue value, Device& device) {
     planned_.values.push_back(value);
     planned_.devices.push_back(&device);
-    plan_->on_host = plan_->on_host && device.is_host();
+    plan_->works_late = plan_->works_late || device.works_late();
     return static_cast<int32_t>(planned_.values.size()) - 1;
   }
 
@@ -265,7 +266,8 @@ class Builder {
     if (value < 0 || from.offset != 0 || from.strides != ir::row_major_strides(shape) || place.strides != from.strides) return;
     const int64_t item = ir::item_size(cat.node().dtype()), offset = place.offset * item;
     if (ir::element_count(shape) * item != planned_.values[value].bytes) return;
-    if (!planned_.devices[value]->is_host() && offset % kAlignment != 0) return;  // who writes it may move vectors
+    if (planned_.devices[value]->needs_alignment() && offset % kAlignment != 0)
+      return;  // who writes it may move vectors
     planned_.in_place.push_back({static_cast<int32_t>(step), value, result, false, true, offset});
   }
 
@@ -303,7 +305,7 @@ class Builder {
       if (begins[from] != 0 || read_through_window(step, reads)) continue;
       planned_.in_place.push_back({static_cast<int32_t>(s), reads, step.arguments[to].at.place});
     }
-    if (lowered.packing && step.device->is_host())
+    if (lowered.packing && step.device->keeps_packed_copies())
       compiled.packing = {lowered.packing->source, -1, lowered.packing->phase, 0, lowered.packing->layout};
     add_tree(s, step, compiled, tree, facts);
   }
@@ -428,15 +430,16 @@ class Builder {
     return from.base == to.base && from.index == to.index && from.offset == to.offset + offset;
   }
 
-  // Whether all of the value is an input that counts as constant.
+  // Whether all of the value is an input that counts as constant, for a device that does something with that.
   bool is_constant(const Step& step, int32_t value) const {
-    return value >= 0 && step.device->is_host() && planned_.values[value].kind == ValueKind::Input && !read_through_window(step, value) &&
+    return value >= 0 && step.device->keeps_packed_copies() &&
+           planned_.values[value].kind == ValueKind::Input && !read_through_window(step, value) &&
            std::binary_search(key_.constants.begin(), key_.constants.end(), planned_.values[value].index);
   }
 
   // On a device that moves vectors: what a window begins lies anywhere.
   bool is_unaligned(const Step& step, const Argument::Begin& begin) const {
-    if (step.device->is_host()) return false;
+    if (!step.device->needs_alignment()) return false;
     return begin.origin >= 0 || (key_.anywhere && begin.place >= 0 && planned_.values[begin.place].kind != ValueKind::Temporary);
   }
 

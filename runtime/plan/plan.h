@@ -41,8 +41,8 @@ struct Plan {
   std::vector<size_t> packing;  // the steps that keep what they pack, if it is not kept yet
   std::vector<size_t> recurrent;  // the steps that are recurrent layers
   std::vector<Arena> arenas;  // of intermediates: Place::index says which
-  bool on_host = true;  // all of it: its work is done when its calls return
-  Device* device = nullptr;  // that all of it runs on, if it is one, and not the host
+  bool works_late = false;    // of a device: not all work is done when its calls return
+  Device* device = nullptr;   // that all of it runs on, if it is one that works late
   std::vector<StepOrder> order;  // by step, if there is such a device
   std::vector<Device*> libraries;  // devices whose library computes products of it
   // Under the lock of LateWork: the device's recording, and where outputs and arenas lay in the last run.

@@ -48,7 +48,7 @@ std::vector<const Node*> shown(const FusedKernel& fused) {
 std::string kernel_label(const FusedKernel& fused, const KernelRecord* launch) {
   std::string label = "@" + fused.name();
   const Device& device = device_of(*fused.outputs.at(0));
-  if (!device.is_host()) label += " on " + name_of(device.tag());
+  if (device.tag() != kHostTag) label += " on " + name_of(device.tag());
   if (!launch) return label;
   return label + "\n" + launch->schedule + ", " + readable_bytes(static_cast<double>(launch->bytes)) + ", " + ir::fixed_text(launch->run_us, 1) + " us";
 }

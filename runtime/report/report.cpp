@@ -1,11 +1,10 @@
 // dump, explain, the drawings and TENON_DUMP: text of every stage, from the same analysis that makes plans.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <unordered_map>
 
-#include "codegen/cuda/accesses.h"
-#include "codegen/cuda/emit.h"
 #include "ir/base/text.h"
 #include "ir/graph/graph_infer.h"
 #include "runtime/base/evaluation_mutex.h"
@@ -33,32 +32,56 @@ std::string fused_text(const Analysis& a) {
   return text;
 }
 
-// A GPU's kernels are fused for it.
+// The form of code that a stage shows; none of those above the code.
+std::optional<CodeForm> form_of(Stage stage) {
+  if (stage < Stage::LLVM) return std::nullopt;
+  return static_cast<CodeForm>(static_cast<int>(stage) - static_cast<int>(Stage::LLVM));
+}
+static_assert(std::size(kStageNames) - static_cast<size_t>(Stage::LLVM) == std::size(kCodeForms));
+
+bool has_form(const Device& device, CodeForm form) {
+  const std::vector<CodeForm> forms = device.code_forms();
+  return std::find(forms.begin(), forms.end(), form) != forms.end();
+}
+
+// How a stage shows code which the device does not have; null if it has it, or if nothing is registered.
+const CodeSketch* sketch_for(const Device& device, Stage stage) {
+  const std::optional<CodeForm> form = form_of(stage);
+  return form && !has_form(device, *form) ? sketch_of(*form) : nullptr;
+}
+
+// Kernels that are shown for another target are fused for it.
 compiler::Settings settings_of(Stage stage, const Options& options) {
   compiler::Settings settings = compiler_settings(options);
-  if (stage == Stage::CUDA) settings.fusion.targets[kHostTag] = ir::GpuTarget{};
+  for (const Device* device : all_devices()) {
+    const CodeSketch* sketch = sketch_for(*device, stage);
+    if (sketch && sketch->text) settings.fusion.targets[device->tag()] = sketch->target;
+  }
   return settings;
 }
 
 bool is_library_call(const FusedKernel& fused, const ir::Target& target) { return !passes::generates(fused.work, target); }
 
-// The code of a GPU's loop tree: its text, or PTX.
-std::string gpu_text(Device& device, const ir::LoopTree& tree, Stage stage) {
-  if (stage == Stage::CUDA) return device.intermediate_text(tree);
-  if (stage == Stage::PTX) return device.assembly_text(tree);
-  return "kernel @" + tree.name + " is for " + name_of(device.tag()) + ": the stages CUDA and PTX have its code.\n";
+// Of a device that does not have the code which is asked for.
+std::string other_stages_text(const Device& device, const std::string& kernel) {
+  std::string stages;
+  for (const CodeForm form : device.code_forms())
+    stages += (stages.empty() ? "" : " and ") + std::string(kCodeForms[static_cast<size_t>(form)]);
+  return "kernel @" + kernel + " is for " + name_of(device.tag()) +
+         (stages.empty() ? ", which shows no code.\n" : ": the stages " + stages + " have its code.\n");
 }
 
 std::string kernel_text(const FusedKernel& fused, Stage stage, const Options& options) {
   Device& device = device_of(*fused.outputs.at(0));
-  const bool as_for_gpu = stage == Stage::CUDA && device.is_host();
-  const ir::Target target = as_for_gpu ? ir::Target(ir::GpuTarget{}) : device.target(options);
+  const CodeSketch* sketch = sketch_for(device, stage);
+  const bool is_sketched = sketch && sketch->text;
+  const ir::Target target = is_sketched ? sketch->target : device.target(options);
   if (stage == Stage::Kernel || is_library_call(fused, target)) return ir::print(fused.work);
   const ir::LoopTree tree = compiler::compile(fused.work, target, {}).tree;
   if (stage == Stage::LoopTree) return ir::print(tree);
-  if (ir::kind(device.target(options)) == ir::TargetKind::Cuda) return gpu_text(device, tree, stage);
-  if (stage == Stage::CUDA) return codegen::cuda::emit(tree);
-  return stage == Stage::LLVM ? device.intermediate_text(tree) : device.assembly_text(tree);
+  if (is_sketched) return sketch->text(tree);
+  const CodeForm form = *form_of(stage);
+  return has_form(device, form) ? device.code_text(tree, form) : other_stages_text(device, tree.name);
 }
 
 std::string kernel_names(const Analysis& a) {
@@ -72,10 +95,10 @@ std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, cons
                        std::string_view wanted) {
   if (stage == Stage::Graph) return graph_text(key);
   if (stage == Stage::Fused) return fused_text(a);
-  const bool on_host = a.fusion.kernels.empty() || device_of(*a.fusion.kernels.front().outputs.at(0)).is_host();
-  if (stage == Stage::PTX && on_host) return "PTX is what NVRTC makes of kernels for a CUDA device; the CUDA stage has the source for one.\n";
-  bool needs_llvm = (stage == Stage::LLVM || stage == Stage::Assembly) && on_host;
-  if (needs_llvm && host_device().info().compiler.empty()) return "This build has no LLVM.\n";
+  const Device& first =
+      a.fusion.kernels.empty() ? host_device() : device_of(*a.fusion.kernels.front().outputs.at(0));
+  const CodeSketch* sketch = first.tag() == kHostTag ? sketch_for(first, stage) : nullptr;
+  if (sketch && !sketch->text) return sketch->why_none;
   std::string text;
   for (const FusedKernel& fused : a.fusion.kernels) {
     if (fused.name().find(wanted) == std::string::npos) continue;
@@ -126,20 +149,21 @@ std::string product_text(const FusedKernel& fused, const Options& options) {
          ir::fixed_text(costs->generated_us, 1) + " us, a call of the library " + ir::fixed_text(costs->library_us, 1) + " us\n";
 }
 
-// A kernel of a GPU: its loop tree and sizes, and its code.
-struct GpuKernel {
+// A kernel whose device knows more of it than its time: its loop tree and sizes, and its code.
+struct ReportedKernel {
   std::shared_ptr<const passes::Lowered> lowered;  // null: it is none
   std::shared_ptr<const CompiledKernel> compiled;  // null: it does not compile
 };
 
-// The GPU's kernels among these, by number, compiled if they have not been.
-std::vector<GpuKernel> gpu_kernels(const std::vector<FusedKernel>& kernels, const Options& options) {
-  std::vector<GpuKernel> all(kernels.size());
+// Those among these, by number, compiled if they have not been.
+std::vector<ReportedKernel> reported_kernels(const std::vector<FusedKernel>& kernels,
+                                             const Options& options) {
+  std::vector<ReportedKernel> all(kernels.size());
   std::map<Device*, std::vector<size_t>> of_device;
   for (size_t k = 0; k < kernels.size(); ++k) {
     Device& device = device_of(*kernels[k].outputs.at(0));
     const ir::Target target = device.target(options);
-    if (ir::kind(target) != ir::TargetKind::Cuda || !device.compiles(options) || is_library_call(kernels[k], target)) continue;
+    if (!device.reports_code() || !device.compiles(options) || is_library_call(kernels[k], target)) continue;
     try {
       all[k].lowered = std::make_shared<const passes::Lowered>(compiler::compile(kernels[k].work, target, {}));
       of_device[&device].push_back(k);
@@ -171,35 +195,17 @@ std::string code_text(const CompiledKernel* kernel) {
   return text;
 }
 
-// `whole`: every warp was walked.
-std::string access_text(const codegen::cuda::Access& access, const ir::TreeBuffer& buffer, bool whole) {
-  using Kind = codegen::cuda::Access::Kind;
-  const bool writes = access.kind == Kind::Store || access.kind == Kind::CopyTo, shared = buffer.space == ir::Space::Shared;
-  std::string text = (writes ? "writes " : "reads ") + std::string(shared ? "shared " : "") + buffer.name + ", " + std::to_string(access.bytes) + " B a thread: ";
-  if (access.warps == 0) return text + (access.places_vary ? "where data say" : whole ? "no warp comes to it" : "behind what is counted");
-  const auto of_warp = [&](int64_t n) { return ir::fixed_text(static_cast<double>(n) / static_cast<double>(access.warps), 2); };
-  text += of_warp(access.transfers) + (shared ? " rounds of banks a warp, " : " sectors a warp, ") + of_warp(access.least) + " at least";
-  if (access.ways > 1) text += ", conflicts of " + std::to_string(access.ways) + " ways";
-  return text + (access.places_vary ? "; elsewhere where data say" : access.threads_vary ? "; if all threads take part, which data say" : "");
-}
-
-// A line for each access to global and shared memory: what it takes of it (codegen/cuda/accesses.h).
-std::string accesses_text(const passes::Lowered* lowered) {
-  constexpr int64_t kSteps = 200'000;  // some tens of milliseconds
+// A line for each access to memory: what it takes of it.
+std::string accesses_text(const Device& device, const passes::Lowered* lowered) {
   std::string text;
   if (!lowered) return text;
-  for (const ir::Phase& phase : lowered->tree.phases) {
-    const codegen::cuda::AccessCounts counts = codegen::cuda::count_accesses(lowered->tree, phase, lowered->sizes, kSteps);
-    const bool whole = counts.blocks == counts.of_blocks;
-    for (const codegen::cuda::Access& access : counts.accesses) {
-      text += "  access     " + phase.name + ": " + access_text(access, lowered->tree.buffers[static_cast<size_t>(access.buffer)], whole) +
-              (whole ? "" : " (" + std::to_string(counts.blocks) + " of " + std::to_string(counts.of_blocks) + " blocks)") + "\n";
-    }
-  }
+  for (const std::string& line : device.access_lines(lowered->tree, lowered->sizes))
+    text += "  access     " + line + "\n";
   return text;
 }
 
-std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options, const GpuKernel& gpu) {
+std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options,
+                           const ReportedKernel& reported) {
   KernelRecord facts = kernel_facts(fused);
   int64_t in = moved_bytes(fused.work, ir::Op::Load), out = moved_bytes(fused.work, ir::Op::Store);
   const std::string intensity =
@@ -211,7 +217,8 @@ std::string explain_kernel(size_t number, const FusedKernel& fused, const Option
   text += "  reads      " + readable_bytes(in) + " from " + std::to_string(fused.inputs.size()) +
           ", writes " + readable_bytes(out) + " to " + std::to_string(fused.outputs.size()) + "\n";
   text += "  work       " + readable_flops(facts.flops) + ", " + intensity + " flop/byte\n";
-  text += product_text(fused, options) + code_text(gpu.compiled.get()) + accesses_text(gpu.lowered.get());
+  text += product_text(fused, options) + code_text(reported.compiled.get()) +
+          accesses_text(device_of(*fused.outputs.at(0)), reported.lowered.get());
   return text;
 }
 
@@ -346,8 +353,9 @@ std::string explain(std::span<const ir::NodeRef> roots) {
                        std::to_string(a.graph.outputs.size()) + " outputs, " +
                        std::to_string(a.fusion.kernels.size()) + " kernels\n";
     if (!s.note.empty()) text += s.note + "\n";
-    const std::vector<GpuKernel> gpu = gpu_kernels(a.fusion.kernels, s.options);
-    for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], s.options, gpu[k]);
+    const std::vector<ReportedKernel> reported = reported_kernels(a.fusion.kernels, s.options);
+    for (size_t k = 0; k < a.fusion.kernels.size(); ++k)
+      text += explain_kernel(k, a.fusion.kernels[k], s.options, reported[k]);
     text += expanded_text(s) + stored_text(s);
     if (!a.fusion.refusals.empty()) text += "not fused:\n";
     for (const passes::Refusal& r : a.fusion.refusals) {

@@ -244,7 +244,7 @@ class Evaluator {
     if (plan->runs >= options_.repeats) options.repeats = 0;
     options.first_tier = 0;
     std::shared_ptr<Plan> next = build(key, options);
-    if (!next->on_host || !next->recurrent.empty()) return replace(*plan, key, std::move(next));
+    if (next->works_late || !next->recurrent.empty()) return replace(*plan, key, std::move(next));
     CompileBehind::global().add([next, options] { next->find_code(options, recurrent_work); });
     plan->successor = std::move(next);
     return plan;

@@ -12,7 +12,7 @@ namespace {
 template <typename F>
 void for_each_late_device(F&& f) {
   for (Device* device : all_devices()) {
-    if (!device->is_host()) f(*device);
+    if (device->works_late()) f(*device);
   }
 }
 
@@ -38,7 +38,7 @@ std::mutex& LateWork::global_mutex() { return global().mutex_; }
     ir::hold_over_fork(ir::ForkOrder::Devices, ir::fork_lock<LateWork::global_mutex>());
 
 void LateWork::end(uint64_t number, Device& device, bool from_host) {
-  if (!device.is_host()) handed_.push_back({number, &device, device.record(Stream::Main), from_host});
+  if (device.works_late()) handed_.push_back({number, &device, device.record(Stream::Main), from_host});
 }
 
 std::vector<ir::Definition> LateWork::look() {
@@ -130,7 +130,7 @@ void copy_from_host(Buffer& to, const void* from, const std::shared_ptr<const vo
     const uint64_t number = work.begin();
     copy_between(to.device(), to.data(), host_device(), from, to.bytes(), owner);
     work.end(number, to.device(), true);
-    if (!to.device().is_host()) to.written = number;
+    if (to.device().works_late()) to.written = number;
   });
 }
 
@@ -141,7 +141,7 @@ void copy_all(Buffer& to, const Buffer& from) {
     const uint64_t number = work.begin();
     copy_between(to.device(), to.data(), from.device(), from.data(), to.bytes());
     work.end(number, to.device());
-    if (!to.device().is_host()) to.written = number;
+    if (to.device().works_late()) to.written = number;
   });
 }
 

@@ -27,10 +27,11 @@ std::shared_ptr<Buffer> unshared(std::shared_ptr<Buffer> buffer) {
   return copy;
 }
 
-// Within a handler: what a device says, with the kernel's name; errors of the program's and of the host as they are.
+// Within a handler: what a late device says, with the kernel's name; errors of the program's and of work
+// within a call as they are.
 [[noreturn]] void name_failure(const Step& step) {
   const auto* copy = std::get_if<CopyStep>(&step.work);
-  const Device& device = copy && step.device->is_host() ? *copy->from : *step.device;
+  const Device& device = copy && step.device->host_accesses_memory() ? *copy->from : *step.device;
   try {
     throw;
   } catch (const OutOfMemory&) {
@@ -40,7 +41,7 @@ std::shared_ptr<Buffer> unshared(std::shared_ptr<Buffer> buffer) {
   } catch (const LateFailure&) {
     throw;
   } catch (const std::runtime_error& e) {
-    if (device.is_host()) throw;
+    if (!device.works_late()) throw;
     throw std::runtime_error("kernel '" + step.facts->name + "' failed on " + name_of(device.tag()) + ": " + e.what());
   }
 }
@@ -86,7 +87,7 @@ void Run::compute(const Options& options) {
   launched_ = 0;
   dropped_ = false;
   try {
-    if (plan_->on_host) return hand_in();
+    if (!plan_->works_late) return hand_in();
     LateWork& late = LateWork::global();
     late.alone([&] {
       number_ = late.begin();
@@ -94,7 +95,7 @@ void Run::compute(const Options& options) {
       for (const Plan::Arena& arena : plan_->arenas) late.end(number_, *arena.device);
       for (size_t k = 0; k < buffers_.size(); ++k) {
         const bool is_another = plan_->outputs[k].alias >= 0 && buffers_[k] == sources_[k];
-        if (!is_another && !buffers_[k]->device().is_host()) buffers_[k]->written = number_;
+        if (!is_another && buffers_[k]->device().works_late()) buffers_[k]->written = number_;
       }
     });
   } catch (const std::exception& e) {
@@ -167,7 +168,7 @@ void Run::finish() {
   drop_overwritten_copies();
   for (size_t k = 0; k < nodes_.size(); ++k) {
     if (plan_->outputs[k].alias < 0) buffers_[k]->plan = plan_->number;
-    const bool may_fail = !buffers_[k]->device().is_host() && number_ != 0;
+    const bool may_fail = buffers_[k]->device().works_late() && number_ != 0;
     nodes_[k]->store(std::move(buffers_[k]));
     if (may_fail) keep_definition(k);
   }

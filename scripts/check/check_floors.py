@@ -7,7 +7,8 @@ exits 1, or says how many files it read.
   rooms     inside a floor a file includes its own room and rooms before it (ROOMS below; what stands in one line is one room)
   circles   inside a floor no file pair (x.h and x.cpp) includes itself by way of others; CIRCLES names the floors that still have some
   devices   runtime/ names no device: nothing outside of runtime/cpu and runtime/cuda looks into them, no floor above does either, and
-            llvm_backend is named only in runtime/cpu and where it is defined
+            llvm_backend is named only in runtime/cpu and where it is defined; the frontend alone has doors, OPEN_HEADERS. codegen/cuda is
+            included by itself and runtime/cuda, and no other file of runtime/ asks whether a target or a text is CUDA's
   public    frontend/include/tenon/* includes <tenon/...> and the standard library only, and neither iostream nor regex
   LLVM      <llvm/...> only under codegen/llvm
   CUDA      driver, NVRTC and cuBLAS declarations only under runtime/cuda and codegen/cuda, and no toolkit header anywhere
@@ -35,6 +36,7 @@ PUBLIC = "frontend/include/tenon/"
 DEVICE_ROOMS = ("runtime/cpu/", "runtime/cuda/")
 OPEN_HEADERS = {"runtime/cpu/vectorised.h",  # for loops of the host's own
                 "runtime/cuda/cuda.h"}       # what programs ask of CUDA beside tensors
+CUDA_QUESTION = re.compile(r"\b(TargetKind::Cuda|CodeForm::(CUDA|PTX)|Stage::CUDA)\b")
 HOST_COMPILER = re.compile(r"\bllvm_backend\b")
 SOURCES = {".h", ".cpp", ".def", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -83,7 +85,10 @@ def check_include(path, name, angle):
         yield f"{FLOORS[own]} includes {name} of {FLOORS[target]}, a floor above it"
     if path.startswith("frontend/") and name.startswith(BEHIND_RUNTIME):
         yield f"the frontend includes {name}; it records operations, and what becomes of them is behind runtime/"
-    if name.startswith(DEVICE_ROOMS) and name not in OPEN_HEADERS:
+    if name.startswith("codegen/cuda/") and not path.startswith(("codegen/cuda/", "runtime/cuda/")):
+        yield f"{name} is of a device; others see runtime/device/device.h"
+    is_open = name in OPEN_HEADERS and not (path.startswith("runtime/") and name.startswith("runtime/cuda/"))
+    if name.startswith(DEVICE_ROOMS) and not is_open:
         if not path.startswith(name[:name.rindex("/") + 1]):
             yield f"{name} is of a device; others see runtime/device/device.h"
     room, other = room_of(path), None if angle or own != target else room_of(name)
@@ -113,6 +118,8 @@ def check_file(path, text):
             continue
         if HOST_COMPILER.search(COMMENT_OR_STRING.sub("", line)) and not path.startswith(("codegen/llvm/", "runtime/cpu/")):
             yield number, "llvm_backend is the CPU's compiler; others ask runtime/device/device.h"
+        if path.startswith("runtime/") and not cuda_allowed and (question := CUDA_QUESTION.search(COMMENT_OR_STRING.sub("", line))):
+            yield number, f"{question[0]} asks for CUDA; the device has a trait for it: runtime/device/device.h"
         if not cuda_allowed:
             name = CUDA_NAME.search(COMMENT_OR_STRING.sub("", line))
             if name:
@@ -168,7 +175,7 @@ def check_tree(root, with_circles=frozenset(CIRCLES)):
 CLEAN = {
     "ir/graph/graph.cpp": '#include "ir/graph/graph.h"\n#include <vector>\n// CUdevice in a comment\n',
     "codegen/llvm/jit.cpp": '#include <llvm/IR/Module.h>\n#include "ir/graph/graph.h"\n',
-    "runtime/cuda/driver.h": "using CUdevice = int;\n",
+    "runtime/cuda/driver.h": '#include "codegen/cuda/emit.h"\nusing CUdevice = int;\nbool b = form == CodeForm::PTX;\n',
     "runtime/cpu/cpu_device.cpp": '#include "runtime/cpu/thread_pool.h"\n#include "runtime/device/device.h"\nusing llvm_backend::emit;\n',
     "frontend/src/random/fill.cpp": '#include "runtime/cpu/vectorised.h"\n',
     "frontend/src/tensor/cuda.cpp": '#include "runtime/cuda/cuda.h"\n',
@@ -190,6 +197,10 @@ FAULTY = {
     "runtime/up.cpp": ("#include <tenon/tensor.h>\n", "a floor above"),
     "runtime/llvm.cpp": ("#include <llvm/IR/Module.h>\n", "LLVM's"),
     "runtime/plan/plan.cpp": ('#include "runtime/cpu/thread_pool.h"\n', "of a device"),
+    "runtime/report/text.cpp": ('#include "codegen/cuda/emit.h"\n', "of a device"),
+    "compiler/text.cpp": ('#include "codegen/cuda/emit.h"\n', "of a device"),
+    "runtime/plan/door.cpp": ('#include "runtime/cuda/cuda.h"\n', "of a device"),
+    "runtime/plan/asks.cpp": ("if (kind(target) == ir::TargetKind::Cuda) join();\n", "asks for CUDA"),
     "runtime/memory/up.cpp": ('#include "runtime/run/late_work.h"\n', "a room behind"),
     "ir/op/up.cpp": ('#include "ir/graph/node.h"\n', "a room behind"),
     "runtime/cpu/other.cpp": ('#include "runtime/cuda/driver.h"\n', "of a device"),

@@ -65,7 +65,10 @@ class StoppedDevice final : public Device {
 
   DeviceInfo info() const override { return host_device().info(); }
   ir::Target target(const Options& options) const override { return host_device().target(options); }
-  bool is_host() const override { return true; }
+  bool host_accesses_memory() const override { return true; }
+  bool works_late() const override { return false; }
+  bool needs_alignment() const override { return false; }
+  bool keeps_packed_copies() const override { return true; }
   Event record(Stream) override { return {}; }
   void wait(Stream, const Event&) override {}
   void synchronise(const Event&) override {}
@@ -87,8 +90,10 @@ class StoppedDevice final : public Device {
   std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) override {
     return host_device().load(bytes, tree);
   }
-  std::string intermediate_text(const ir::LoopTree& tree) override { return host_device().intermediate_text(tree); }
-  std::string assembly_text(const ir::LoopTree& tree) override { return host_device().assembly_text(tree); }
+  std::vector<CodeForm> code_forms() const override { return host_device().code_forms(); }
+  std::string code_text(const ir::LoopTree& tree, CodeForm form) override {
+    return host_device().code_text(tree, form);
+  }
   void launch(const Launch& launch, Stream stream) override {
     stop(before);
     host_device().launch(launch, stream);

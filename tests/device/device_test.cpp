@@ -99,6 +99,17 @@ TEST_CASE("the key of a graph tells devices apart, and one plan serves each") {
   }
 }
 
+TEST_CASE("dump shows the forms of code that a device has, and sketches or names the others") {
+  const Tensor x = tenon::randn({40}).to(late());
+  tenon::eval({x});
+  const Tensor y = x * 2 + 1;
+  CHECK(tenon::dump({y}, tenon::Stage::LLVM).find("define") != std::string::npos);
+  CHECK(tenon::dump({y}, tenon::Stage::CUDA).find("TENON_KERNEL") != std::string::npos);
+  CHECK(tenon::dump({y}, tenon::Stage::PTX)
+            .find(" is for privateuseone:0: the stages LLVM and Assembly have its code.") !=
+        std::string::npos);
+}
+
 TEST_CASE("reports name the copies between devices") {
   const Tensor x = tenon::randn({40}), y = (x * 2).to(late()) + 1;
   const std::string plan = tenon::explain({y});

@@ -174,8 +174,10 @@ class Implementation final : public LateDevice {
     if (refuses(DeviceCall::Load) == Refusal::Now) throw std::runtime_error("the test device does not load");
     return std::make_unique<LateCode>(host_device().load(bytes, tree));
   }
-  std::string intermediate_text(const ir::LoopTree& tree) override { return host_device().intermediate_text(tree); }
-  std::string assembly_text(const ir::LoopTree& tree) override { return host_device().assembly_text(tree); }
+  std::vector<CodeForm> code_forms() const override { return host_device().code_forms(); }
+  std::string code_text(const ir::LoopTree& tree, CodeForm form) override {
+    return host_device().code_text(tree, form);
+  }
 
   void launch(const Launch& l, Stream stream) override {
     take(DeviceCall::Launch, stream, l.name,

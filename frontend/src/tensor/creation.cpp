@@ -344,7 +344,7 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
   check(data != nullptr || count == 0, who, ": data is null");
   check(reinterpret_cast<uintptr_t>(data) % element_bytes(type) == 0, who,
         ": data is not aligned to elements of ", element_bytes(type), " bytes");
-  if (!device.is_host() && data != nullptr) {
+  if (!device.host_accesses_memory() && data != nullptr) {
     const int owner = with_public_errors([&] { return device.owner_of(data); });
     check<ValueError>(owner >= 0, "The specified pointer resides on host memory and is not registered with any CUDA device.");
     check<ValueError>(owner == device.id().index, "Specified device ", device_with(tag), " does not match device of data ",
@@ -372,8 +372,9 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
   buffer->exposed = true;
   const IntArrayRef shape = strides ? IntArrayRef(extent) : sizes;
   // Whoever writes a device's memory orders that himself: it is read when it is computed (Storage::expose).
-  Tensor base(new TensorImpl(device.is_host() ? ir::make_volatile_input(ir_type(type), span_of(shape), std::move(buffer))
-                                              : ir::make_input(ir_type(type), span_of(shape), std::move(buffer), tag)),
+  Tensor base(new TensorImpl(device.host_accesses_memory()
+                                 ? ir::make_volatile_input(ir_type(type), span_of(shape), std::move(buffer))
+                                 : ir::make_input(ir_type(type), span_of(shape), std::move(buffer), tag)),
               false);
   if (!strides) return finish(std::move(base), options);
   return finish(as_strided(base, sizes, *strides, 0), options);

@@ -82,7 +82,7 @@ std::shared_ptr<runtime::Buffer> allocate_buffer(size_t bytes) {
 
 HostElements host_elements(std::shared_ptr<runtime::Buffer> buffer, size_t begin, size_t end) {
   const auto* data = static_cast<const unsigned char*>(buffer->data()) + begin;
-  if (buffer->device().is_host()) return {std::move(buffer), data};
+  if (buffer->device().host_accesses_memory()) return {std::move(buffer), data};
   auto copy = allocate_buffer(end - begin);
   on_its_device([&] { runtime::copy_to_host(copy->data(), *buffer, begin, end - begin); });
   data = static_cast<const unsigned char*>(copy->data());

@@ -165,7 +165,7 @@ std::shared_ptr<runtime::Buffer> Storage::expose() {
   buffer->exposed = true;
   buffer->drop_packed();
   // What the host cannot reach is read when it is computed: whoever writes it there orders that himself.
-  if (buffer->device().is_host()) set_value(volatile_input(*value(), buffer));
+  if (buffer->device().host_accesses_memory()) set_value(volatile_input(*value(), buffer));
   return buffer;
 }
 
