@@ -273,6 +273,7 @@ std::span<const Schedule> schedules() { return kSchedules; }
 Form form_of(const ir::Work& work) {
   Form form;
   if (const auto* call = std::get_if<Call>(&work)) {
+    if (ir::is_attention(call->op())) return form_of_attention(call->node());
     form.call = call->op();
     return form;
   }

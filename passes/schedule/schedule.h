@@ -90,7 +90,7 @@ struct Form {
   int operand_cost = 0;    // of what computes them, in add-equivalents an element
   int64_t kept_bytes = 0;  // of a row: values that are computed before a reduction and needed after it
 };
-// The form of what exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes, extents of a call).
+// The form of what exists: what decides whether it can be lowered, not what it costs (operands, kept_bytes, extents of a product).
 Form form_of(const ir::Work& work);
 
 Form form_of_attention(const ir::Node& attention);

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "ir/call/call.h"
 #include "ir/kernel/kernel.h"
 #include "ir/looptree/looptree.h"
 #include "passes/schedule/gpu/tiles.h"
@@ -224,4 +225,17 @@ TEST_CASE("gpu schedule: what it does not take, it names") {
 }
 )";
   CHECK_THROWS_WITH_AS(lower(contraction), "no GPU schedule takes kernel 'mm': a contraction runs along one axis", ir::IrError);
+}
+
+TEST_CASE("gpu schedule: the text of an attention is lowered if its heads fit, and refused with the reason if they do not") {
+  const auto lowered = [](const std::string& depth) {
+    const std::string text = "call @attention(x0: f32 in[2000], x1: f32 in[2000], x2: f32 in[2000], y0: f32 out[2000]) {\n"
+                             "  %0 = view x0 : f32[9," + depth + "]\n  %1 = view x1 : f32[9," + depth + "]\n  %2 = view x2 : f32[9," + depth + "]\n"
+                             "  %3 = attention %0, %1, %2 causal=0 scale=0.5 rows=0 : f32[9," + depth + "]\n  store y0, %3\n}\n";
+    return passes::lower(ir::parse_call(text), ir::GpuTarget{}).schedule;
+  };
+  CHECK(lowered("128") == "attention");
+  CHECK_THROWS_WITH_AS(lowered("129"),
+                       "no GPU schedule takes call 'attention': heads are so large that a block's shared memory has no room for tiles of a good size",
+                       ir::IrError);
 }
