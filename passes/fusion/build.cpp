@@ -5,6 +5,7 @@
 
 #include "ir/kernel/kernel_builder.h"
 #include "passes/fusion/group.h"
+#include "passes/fusion/reads.h"
 
 namespace tenon::passes::fusion {
 namespace {

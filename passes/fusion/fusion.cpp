@@ -10,6 +10,7 @@
 #include "passes/fusion/fusion.h"
 
 #include "passes/fusion/groups.h"
+#include "passes/schedule/schedule.h"
 
 namespace tenon::passes {
 namespace fusion {

@@ -1,73 +1,26 @@
 // Fusion: a graph becomes kernels. One walk from the outputs to the inputs gives each node the kernel of its
 // readers, or of the first of them, where that is legal, or a kernel of its own; legal means that index maps can say
 // what is read where, that a schedule of the target accepts the merged kernel (passes/schedule/schedule.h) and that it
-// stays within the limits below. Each refusal has a reason.
+// stays within limits (fused.h). Each refusal has a reason.
 //
-//   reads.cpp     where each op reads its operands             join.cpp      a node joins its readers' group
-//   group.cpp     a group's axes and the maps over them        siblings.cpp  groups that read the same become one
-//   groups.cpp    all groups; who has asked for what           updates.cpp   groups that write into a base
-//   fusion.cpp    the walk                                     order.cpp, build.cpp   the kernels, in order
+//   reads.cpp     where each op reads its operands             views.cpp     where the elements of views and operands lie
+//   group.cpp     a group's axes and the maps over them        join.cpp      a node joins its readers' group
+//   groups.cpp    all groups; who has asked for what           siblings.cpp  groups that read the same become one
+//   fusion.cpp    the walk                                     updates.cpp   groups that write into a base
+//                                                              order.cpp, build.cpp   the kernels, in order
 #pragma once
 
-#include <string>
-#include <string_view>
+#include <optional>
 #include <vector>
 
-#include "ir/call/work.h"
-#include "ir/graph/graph.h"
-#include "ir/op/target.h"
-#include "passes/schedule/schedule.h"
+#include "passes/fusion/fused.h"
+#include "passes/schedule/form.h"
 
 namespace tenon::passes {
-
-// The limits of fusion itself; a device's are in its ir::Target.
-struct FusionLimits {
-  int max_instrs = 160;  // instructions of a kernel before expansion
-  int max_cost = 2000;   // add-equivalents an element: caps the size of the generated function
-  int max_buffers = 30;  // distinct tensors read or written
-  int max_reductions = 6;
-  int max_recompute_cost = 4;  // a value broadcast along an outer axis may be recomputed up to this cost
-  int max_siblings = 16;       // kernels that a further reader of the same value is tried with
-  int max_guarded_parts = 4;   // parts of a Cat that its reader loads where it needs them
-};
-
-struct FusionOptions {
-  bool enabled = true;  // off: every non-view node is a kernel of its own
-  FusionLimits limits;
-  ir::Targets targets;
-  const ir::Target& target_of(ir::DeviceTag device) const { return ir::target_of(targets, device); }
-};
-
-struct FusedKernel {
-  ir::Work work;  // a kernel, or a call
-  std::vector<ir::Node*> inputs;   // behind each In buffer, in buffer order
-  std::vector<ir::Node*> outputs;  // behind each Out or InOut buffer: what it holds in the end
-  std::vector<ir::Node*> bases;    // behind each InOut buffer: what it holds at first
-  std::vector<ir::Node*> scalars;  // the Const node behind each scalar
-  std::vector<ir::Node*> fused;    // all nodes computed here, operands first
-
-  const std::string& name() const { return signature().name; }
-  const ir::Signature& signature() const { return ir::signature(work); }
-  const ir::Kernel& kernel() const { return std::get<ir::Kernel>(work); }
-  const ir::Call* call() const { return std::get_if<ir::Call>(&work); }  // null: it is a kernel
-};
 
 // The costs that decided whether a kernel or a library computes a product of floats; none if there is no choice. The library's
 // include the other launches that it needs, and the values that pass through memory for it.
 std::optional<ProductCosts> product_costs(const FusedKernel& fused, const ir::Target& target);
-
-// Why a value is stored rather than computed where it is read; or why two readers of it are not one kernel.
-struct Refusal {
-  const ir::Node* producer;
-  std::vector<const ir::Node*> readers;  // that it is about
-  std::string_view reason;
-  std::string where;  // "dim 1" of the producer, "axis of 64": what it is about, if it is about one
-};
-
-struct FusionResult {
-  std::vector<FusedKernel> kernels;  // in an order that respects their dependences
-  std::vector<Refusal> refusals;
-};
 
 // `outputs` are stored, each once, whether they are computed, constants or views; every Input reachable is a
 // buffer. An output that others read becomes one more output of the kernel that computes it.

@@ -13,8 +13,8 @@
 #include "ir/graph/graph_map.h"
 #include "ir/index/index.h"
 #include "ir/kernel/kernel.h"
-#include "passes/fusion/reads.h"
-#include "passes/schedule/schedule.h"
+#include "passes/fusion/views.h"
+#include "passes/schedule/form.h"
 
 namespace tenon::passes::fusion {
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "passes/fusion/groups.h"
+#include "passes/fusion/reads.h"
 
 namespace tenon::passes::fusion {
 

@@ -5,6 +5,8 @@
 #include <span>
 
 #include "passes/fusion/groups.h"
+#include "passes/fusion/reads.h"
+#include "passes/schedule/schedule.h"
 
 namespace tenon::passes::fusion {
 

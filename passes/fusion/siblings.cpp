@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "passes/fusion/groups.h"
+#include "passes/schedule/schedule.h"
 
 namespace tenon::passes::fusion {
 

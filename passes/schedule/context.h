@@ -7,7 +7,7 @@
 
 #include "passes/schedule/nest.h"
 #include "passes/schedule/reducer.h"
-#include "passes/schedule/schedule.h"
+#include "passes/schedule/lowered.h"
 
 namespace tenon::passes {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "passes/schedule/schedule.h"
+#include "passes/schedule/lowered.h"
 
 namespace tenon::passes {
 

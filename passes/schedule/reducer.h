@@ -30,7 +30,8 @@ class Reducer {
   // What adds chains and totals (ir::Total), where the reduction has such; else itself.
   Reducer total() const;
   bool keeps_rest() const { return ir::keeps_rest(op_, dtype_); }  // whether total() is another
-  bool has_index() const { return op_ == Op::ArgMax || op_ == Op::ArgMin; }
+  static bool has_index(Op op) { return op == Op::ArgMax || op == Op::ArgMin; }
+  bool has_index() const { return has_index(op_); }
   ValueId result(Accumulator a);
   Accumulator whole(Accumulator a) {
     return is_total_ ? Accumulator{result(a), -1} : a;

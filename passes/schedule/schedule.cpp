@@ -2,12 +2,14 @@
 #include "passes/schedule/schedule.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "passes/passes.h"
 #include "passes/schedule/cpu/context.h"
 #include "passes/schedule/gpu/call.h"
 #include "passes/schedule/gpu/context.h"
+#include "passes/schedule/gpu/scan.h"
 #include "passes/schedule/gpu/tiles.h"
 
 namespace tenon::passes {
@@ -53,6 +55,11 @@ Answer keeps(const Form& form, const Target& target, int64_t rows) {
 Answer takes_lanes(const Form& form, const Target& target) {
   const Answer answer = takes_reductions(form, form.lanes, form.columns);
   return answer.fit == Schedule::Fit::Takes ? keeps(form, target, 1) : answer;
+}
+
+Answer takes_maps_or_lanes(const Form& form, const Target& target) {
+  const Answer maps = takes_maps(form, target);
+  return maps.fit == Schedule::Fit::Takes ? maps : takes_lanes(form, target);
 }
 
 Answer takes_columns(const Form& form, const Target& target) {
@@ -106,6 +113,12 @@ Answer calls_attention(const Form& form, const Target& target) {
   if (form.attention && !gpu::takes_heads(*form.attention, std::get<GpuTarget>(target)))
     return refuses("heads are so large that a block's shared memory has no room for tiles of a good size");
   return kTakes;
+}
+
+Answer calls_attention_of_warps(const Form& form, const Target& target) {
+  const Answer answer = calls_attention(form, target);
+  const bool is_for_threads = form.attention && !gpu::warps_take(*form.attention, std::get<GpuTarget>(target));
+  return answer.fit == Schedule::Fit::Takes && is_for_threads ? kOtherKind : answer;
 }
 
 Answer calls_products(const Form& form, const Target& target) {
@@ -172,6 +185,8 @@ void results_in_place(gpu::Context& c) {
   run(c);
   donate(c, in_place_results(c.kernel, c.loops));
 }
+template <void (*run)(gpu::Context&)>
+constexpr auto on_gpu_in_place = on_gpu<results_in_place<run>>;
 
 // A kernel with the call's parameters alone, which the context of a schedule is made for.
 ir::Kernel parameters_of(const Call& call) {
@@ -207,9 +222,11 @@ void map_in_place(gpu::Context& c) {
   donate(c, in_place_pairs(c.kernel, plan_loops(c.kernel, [](ir::Value) { return false; })));
 }
 
+// --- what suits each
+
 template <bool (*suits)(const ir::Kernel&)>
-bool suits_kernel(const ir::Kernel& kernel, const Target&) {
-  return suits(kernel);
+bool suits_kernel(const ir::Work& work, const Target&) {
+  return suits(std::get<ir::Kernel>(work));
 }
 
 bool rows_are_short(const ir::Kernel& kernel, bool often) { return cpu::short_rows(kernel, often).has_value(); }
@@ -220,13 +237,38 @@ bool splits_into_short_rows(const ir::Kernel& kernel, bool often) {
   return rows && split->extent(rows->lane) >= kFewestLanes;
 }
 template <bool (*suits)(const ir::Kernel&, bool often)>
-bool suits_rows(const ir::Kernel& kernel, const Target& target) {
-  return suits(kernel, std::get<CpuTarget>(target).often);
+bool suits_rows(const ir::Work& work, const Target& target) {
+  return suits(std::get<ir::Kernel>(work), std::get<CpuTarget>(target).often);
 }
 bool is_transposed(const ir::Kernel& kernel) { return cpu::transposed_axis(kernel) >= 0; }
-bool is_transposed_on_gpu(const ir::Kernel& kernel, const Target& target) {
+bool is_transposed_on_gpu(const ir::Work& work, const Target& target) {
   const auto& gpu = std::get<GpuTarget>(target);
-  return gpu.threads == 8 * gpu.warp && gpu::transposed_axis(kernel, gpu) >= 0;
+  return gpu.threads == 8 * gpu.warp && gpu::transposed_axis(std::get<ir::Kernel>(work), gpu) >= 0;
+}
+
+// Whether the function that chooses among the programs for a kind of kernels chooses this one.
+template <auto choose, auto program>
+bool suits_program(const ir::Work& work, const Target& target) {
+  const auto& kernel = std::get<ir::Kernel>(work);
+  if constexpr (std::is_invocable_v<decltype(choose), const ir::Kernel&, const CpuTarget&>) {
+    return choose(kernel, std::get<CpuTarget>(target)) == program;
+  } else {
+    return choose(kernel, std::get<GpuTarget>(target)) == program;
+  }
+}
+template <cpu::ColumnProgram program>
+constexpr auto suits_columns = suits_program<cpu::column_program, program>;
+template <gpu::ContractionProgram program>
+constexpr auto suits_contraction = suits_program<gpu::contraction_program, program>;
+template <gpu::RowProgram program>
+constexpr auto suits_rows_on_gpu = suits_program<gpu::row_program, program>;
+template <gpu::ScanWay way, bool split>
+bool suits_scan(const ir::Work& work, const Target& target) {
+  return gpu::scan_program(std::get<ir::Kernel>(work), std::get<GpuTarget>(target)) == gpu::ScanProgram{way, split};
+}
+
+bool suits_warps(const ir::Work& work, const Target& target) {
+  return gpu::warps_take(*form_of_attention(std::get<Call>(work).node()).attention, std::get<GpuTarget>(target));
 }
 
 constexpr TargetKind kCpu = TargetKind::Cpu, kGpu = TargetKind::Cuda;
@@ -236,13 +278,14 @@ constexpr Schedule kSchedules[] = {
     {"contraction", kCpu, takes_contraction, nullptr, contraction_on_cpu},
     {"scan lines", kCpu, takes_scans, suits_kernel<cpu::scans_along_lines>, on_cpu<cpu::lower_scan_lines>},
     {"scan columns", kCpu, takes_scans, nullptr, on_cpu<cpu::lower_scan_columns>},
-    {"short rows", kCpu, takes_maps, suits_rows<splits_into_short_rows>, split_on_cpu},
-    {"short rows", kCpu, takes_maps, suits_rows<rows_are_short>, on_cpu<cpu::lower_short_rows>},
-    {"short rows", kCpu, takes_lanes, suits_rows<rows_are_short>, on_cpu<cpu::lower_short_rows>},
+    {"short rows of split axes", kCpu, takes_maps, suits_rows<splits_into_short_rows>, split_on_cpu},
+    {"short rows", kCpu, takes_maps_or_lanes, suits_rows<rows_are_short>, on_cpu<cpu::lower_short_rows>},
     {"transpose", kCpu, takes_maps, suits_kernel<is_transposed>, on_cpu<cpu::lower_transpose>},
     {"pointwise", kCpu, takes_maps, nullptr, on_cpu<cpu::lower_pointwise>},
+    {"columns in runs", kCpu, takes_columns, suits_columns<cpu::ColumnProgram::Runs>, on_cpu<cpu::lower_columns_in_runs>},
+    {"columns split", kCpu, takes_columns, suits_columns<cpu::ColumnProgram::Split>, on_cpu<cpu::lower_columns_split>},
     {"columns", kCpu, takes_columns, nullptr, on_cpu<cpu::lower_columns>},
-    {"split", kCpu, takes_lanes, suits_rows<cpu::splits_rows>, on_cpu<cpu::lower_split>},
+    {"rows split", kCpu, takes_lanes, suits_rows<cpu::splits_rows>, on_cpu<cpu::lower_rows_split>},
     {"rows", kCpu, takes_lanes, nullptr, on_cpu<cpu::lower_rows>},
     {"sort", kCpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr},
     {"indexed", kCpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
@@ -250,10 +293,22 @@ constexpr Schedule kSchedules[] = {
     {"join", kCpu, calls<Op::Cat>, nullptr, nullptr},
     {"attention", kCpu, calls_attention, nullptr, call_on_cpu<cpu::call_attention>},
 
-    {"contraction", kGpu, takes_contraction, nullptr, on_gpu<results_in_place<gpu::lower_contraction>>},
-    {"scan", kGpu, takes_scans, nullptr, on_gpu<gpu::lower_scan>},
-    {"rows", kGpu, takes_lanes, nullptr, on_gpu<results_in_place<gpu::lower_rows>>},
-    {"columns", kGpu, takes_columns, nullptr, on_gpu<results_in_place<gpu::lower_columns>>},
+    {"contraction mma", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::TilesOfWarps>, on_gpu_in_place<gpu::lower_contraction_tiles>},
+    {"contraction windows", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::Windows>, on_gpu_in_place<gpu::lower_contraction_windows>},
+    {"contraction", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::TilesOfThreads>, on_gpu_in_place<gpu::lower_contraction_tiles>},
+    {"contraction outputs", kGpu, takes_contraction, nullptr, on_gpu_in_place<gpu::lower_contraction_outputs>},
+    {"scan columns split", kGpu, takes_scans, suits_scan<gpu::ScanWay::Columns, true>, on_gpu<gpu::scan_columns>},
+    {"scan columns", kGpu, takes_scans, suits_scan<gpu::ScanWay::Columns, false>, on_gpu<gpu::scan_columns>},
+    {"scan groups split", kGpu, takes_scans, suits_scan<gpu::ScanWay::Groups, true>, on_gpu<gpu::scan_in_groups>},
+    {"scan groups", kGpu, takes_scans, suits_scan<gpu::ScanWay::Groups, false>, on_gpu<gpu::scan_in_groups>},
+    {"scan tiles split", kGpu, takes_scans, suits_scan<gpu::ScanWay::Tiles, true>, on_gpu<gpu::scan_in_tiles>},
+    {"scan tiles", kGpu, takes_scans, nullptr, on_gpu<gpu::scan_in_tiles>},
+    {"rows in blocks", kGpu, takes_lanes, suits_rows_on_gpu<gpu::RowProgram::InBlock>, on_gpu_in_place<gpu::lower_rows_in_block>},
+    {"rows split", kGpu, takes_lanes, suits_rows_on_gpu<gpu::RowProgram::Split>, on_gpu_in_place<gpu::lower_rows_split>},
+    {"long rows", kGpu, takes_lanes, suits_rows_on_gpu<gpu::RowProgram::Long>, on_gpu_in_place<gpu::lower_long_rows>},
+    {"rows", kGpu, takes_lanes, nullptr, on_gpu_in_place<gpu::lower_short_rows>},
+    {"columns split", kGpu, takes_columns, suits_kernel<gpu::splits_columns>, on_gpu_in_place<gpu::lower_columns_split>},
+    {"columns", kGpu, takes_columns, nullptr, on_gpu_in_place<gpu::lower_columns>},
     {"transpose", kGpu, takes_maps, is_transposed_on_gpu, on_gpu<map_in_place<gpu::lower_transpose>>},
     {"pointwise", kGpu, takes_maps, nullptr, on_gpu<map_in_place<gpu::lower_pointwise>>},
     {"sort", kGpu, calls_class<ir::OpClass::Sort>, nullptr, call_on_gpu<gpu::call_sort>},
@@ -262,55 +317,14 @@ constexpr Schedule kSchedules[] = {
     {"indexed", kGpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
     {"recurrence", kGpu, calls_class<ir::OpClass::Recurrence>, nullptr, nullptr},
     {"join", kGpu, calls<Op::Cat>, nullptr, call_on_gpu<gpu::call_join>},
-    {"attention", kGpu, calls_attention, nullptr, call_on_gpu<gpu::call_attention>},
+    {"attention mma", kGpu, calls_attention_of_warps, suits_warps, call_on_gpu<gpu::call_attention_of_warps>},
+    {"attention", kGpu, calls_attention, nullptr, call_on_gpu<gpu::call_attention_of_threads>},
     {"product", kGpu, calls_products, nullptr, nullptr},
 };
 
 }  // namespace
 
 std::span<const Schedule> schedules() { return kSchedules; }
-
-Form form_of(const ir::Work& work) {
-  Form form;
-  if (const auto* call = std::get_if<Call>(&work)) {
-    if (ir::is_attention(call->op())) return form_of_attention(call->node());
-    form.call = call->op();
-    return form;
-  }
-  const auto& kernel = std::get<ir::Kernel>(work);
-  form.contract_axes = static_cast<int>(ir::axes_of(kernel, ir::AxisKind::Contract).size());
-  for (const ir::Instr& in : kernel.instrs) {
-    if (ir::is_reduce(in.op)) ++(in.tree == ir::ReduceTree::Lanes ? form.lanes : form.columns);
-    if (ir::is_scan(in.op)) ++form.scans;
-    if (in.op == Op::Contract) ++form.contractions;
-  }
-  // What nobody needed is gone, but not its axis: its points are walked all the same.
-  if (kernel.has(ir::AxisKind::Inner) && form.lanes + form.columns == 0) form.lanes = 1;
-  if (kernel.has(ir::AxisKind::Serial) && form.scans == 0) form.scans = 1;
-  return form;
-}
-
-Form form_of_attention(const ir::Node& attention) {
-  const ir::Dims &query = attention.inputs()[0]->shape(), &key = attention.inputs()[1]->shape(), &value = attention.inputs()[2]->shape();
-  Form form;
-  form.call = attention.op();
-  form.attention = Form::Attention{attention.inputs()[0]->dtype(), query.back(), value.back(), query.end()[-2], key.end()[-2]};
-  return form;
-}
-
-Form::Product product_of(const ir::Node& dot) {
-  const auto& inputs = dot.inputs();
-  Form::Product product{.dtype = dot.dtype()};
-  const size_t rank = dot.shape().size();
-  product.rows = dot.shape()[rank - 2];
-  product.columns = dot.shape()[rank - 1];
-  product.depth = inputs[0]->shape().back();
-  const auto repeats = [&](const ir::Node& operand, size_t d) { return operand.op() == Op::Expand && operand.inputs()[0]->shape()[d] == 1; };
-  for (size_t d = 0; d + 2 < rank; ++d) {
-    (repeats(*inputs[0], d) ? product.columns : repeats(*inputs[1], d) ? product.rows : product.batch) *= dot.shape()[d];
-  }
-  return product;
-}
 
 WindowOrder window_order(const Form::Product& product, int64_t copied_bytes, const Target& target) {
   const auto* gpu = std::get_if<GpuTarget>(&target);
@@ -344,7 +358,7 @@ const Schedule* schedule_of(const ir::Work& work, const Target& target) {
   const Form form = form_of(work);
   for (const Schedule& s : kSchedules) {
     if (s.device != ir::kind(target) || s.accepts(form, target).fit != Schedule::Fit::Takes) continue;
-    if (!s.suits || s.suits(std::get<ir::Kernel>(work), target)) return &s;
+    if (!s.suits || s.suits(work, target)) return &s;
   }
   return nullptr;
 }

@@ -220,6 +220,13 @@ void ColumnStages::fold_blocks(int l, const std::vector<AccumulatorBuffers>& par
 
 // --- rows
 
+RowBlocks row_blocks(int64_t count, int64_t length) {
+  const int64_t rows = ir::lane_block(ir::kLaneBlock, length).rows;
+  if (length < ir::kLaneBlock) return {1, rows, ceil_div(count, rows)};
+  const int64_t along = ceil_div(length, ir::kLaneBlock);
+  return {along, rows, count * along};
+}
+
 RowStages::RowStages(Context& context, const ReduceLoops& plan) : Staged(context, plan) {
   rows_ = c_.axes(AxisKind::Parallel);
   outer_ = c_.axes(AxisKind::Inner);
@@ -227,12 +234,10 @@ RowStages::RowStages(Context& context, const ReduceLoops& plan) : Staged(context
   outer_.pop_back();
   length_ = c_.extent(lane_);
   count_ = c_.product(outer_);
-  const bool chunks =
-      length_ >= ir::kLaneBlock;  // blocks are pieces of one run of lanes, not groups of whole ones
-  const ir::LaneBlock block = ir::lane_block(ir::kLaneBlock, length_);
-  blocks_along_ = chunks ? ceil_div(length_, ir::kLaneBlock) : 1;
-  rows_per_block_ = block.rows;
-  blocks_ = chunks ? count_ * blocks_along_ : ceil_div(count_, rows_per_block_);
+  const RowBlocks blocks = row_blocks(count_, length_);
+  blocks_along_ = blocks.along;
+  rows_per_block_ = blocks.rows;
+  blocks_ = blocks.count;
   one_chain_ = ir::lane_block(count_, length_).steps() <= ir::kShortReduce;
 }
 

@@ -123,6 +123,13 @@ class ColumnStages : protected Staged {
   void each_chain(int l, ValueId begin, ValueId end, int together, std::vector<Column>& columns, const std::function<void()>& end_chain);
 };
 
+// The blocks of a row of `count` runs of `length` elements in the Lanes tree: pieces of one run, `along` of each, or groups of `rows`
+// whole ones.
+struct RowBlocks {
+  int64_t along, rows, count;
+};
+RowBlocks row_blocks(int64_t count, int64_t length);
+
 // Reductions of the Lanes tree: the innermost axis runs along the lanes, its blocks are those of ir/kernel/reduce_tree.h.
 class RowStages : protected Staged {
  protected:

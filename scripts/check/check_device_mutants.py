@@ -116,7 +116,7 @@ SCHEDULES = {
     "ring.cpp": "cuda: products of halves*,attention: halves*",
     "rows.cpp": "cuda: rows of every*,cuda: every reduction*",
     "rows_in_block.cpp": "cuda: rows of every*,cuda: what a block*",
-    "scan_teams.cpp": "cuda: scans*,cuda: few long lines*",
+    "scan_groups.cpp": "cuda: scans*,cuda: few long lines*",
     "scan_tiles.cpp": "cuda: scans*,cuda: few long lines*",
 }
 ALL_KERNELS = "cuda*,attention:*"

@@ -38,7 +38,7 @@ WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "
 # What pages say, where {} stands for a number; and the source that has it, with the number in brackets, or with brackets that are counted.
 NUMBERS = [
     ("docs/graph.md", "**There are {} operations**", "ir/op/ops.def", r"^(OP\()(?=(?s:.*)--- kernel and loop-tree level only)"),
-    ("docs/kernel.md", "a concatenation of up to {} parts", "passes/fusion/fusion.h", r"max_guarded_parts = (\d+)"),
+    ("docs/kernel.md", "a concatenation of up to {} parts", "passes/fusion/fused.h", r"max_guarded_parts = (\d+)"),
     ("docs/looptree.md", "From {} on (`kLongBody`)", "passes/schedule/cpu/context.h", r"kLongBody = (\d+)"),
     ("docs/kernel.md", "in chains of {}, the same for every tile size", "ir/op/sum_order.h", r"kProductChain = (\d+)"),
     ("docs/runtime.md", "A plan that has run {} times (`TENON_OFTEN`)", "runtime/base/options.h", r"int often = (\d+)"),

@@ -5,7 +5,7 @@ exits 1, or says how many files it read.
   floors    a file includes its own floor and floors below: frontend -> runtime -> compiler -> codegen -> passes -> ir
   frontend  of these it includes runtime/ and ir/ alone: what it records does not depend on what a target can compute
   rooms     inside a floor a file includes its own room and rooms before it (ROOMS below; what stands in one line is one room)
-  circles   inside a floor no file pair (x.h and x.cpp) includes itself by way of others; CIRCLES names the floors that still have some
+  circles   inside a floor no file pair (x.h and x.cpp) includes itself by way of others
   devices   runtime/ names no device: nothing outside of runtime/cpu and runtime/cuda looks into them, no floor above does either, and
             llvm_backend is named only in runtime/cpu and where it is defined; the frontend alone has doors, OPEN_HEADERS. codegen/cuda is
             included by itself and runtime/cuda, and no other file of runtime/ asks whether a target or a text is CUDA's
@@ -30,7 +30,6 @@ ROOMS = {  # by floor, from the lowest
     "runtime": [["runtime/base/"], ["runtime/history/"], ["runtime/device/"], ["runtime/memory/"], ["runtime/cpu/", "runtime/cuda/"],
                 ["runtime/cache/"], ["runtime/plan/"], ["runtime/run/"], ["runtime/report/"]],
 }
-CIRCLES = {"passes"}
 BEHIND_RUNTIME = ("compiler/", "codegen/", "passes/")
 PUBLIC = "frontend/include/tenon/"
 DEVICE_ROOMS = ("runtime/cpu/", "runtime/cuda/")
@@ -156,7 +155,7 @@ def circles_of(texts):
             yield path, number, name, circle
 
 
-def check_tree(root, with_circles=frozenset(CIRCLES)):
+def check_tree(root):
     """All faults below `root` as text lines, and the number of files read."""
     faults, count = [], 0
     for floor in FLOORS:
@@ -164,11 +163,7 @@ def check_tree(root, with_circles=frozenset(CIRCLES)):
         count += len(texts)
         for path, text in texts.items():
             faults += [f"{path}:{number}: {reason}" for number, reason in check_file(path, text)]
-        circles = list(circles_of(texts))
-        if floor not in with_circles:
-            faults += [f"{path}:{number}: {name} leads back here: a circle of {', '.join(circle)}" for path, number, name, circle in circles]
-        elif not circles:
-            faults.append(f"{floor}: has no circle any more, so CIRCLES need not name it")
+        faults += [f"{path}:{number}: {name} leads back here: a circle of {', '.join(circle)}" for path, number, name, circle in circles_of(texts)]
     return faults, count
 
 
@@ -181,8 +176,6 @@ CLEAN = {
     "frontend/src/tensor/cuda.cpp": '#include "runtime/cuda/cuda.h"\n',
     "frontend/include/tenon/tensor.h": "#include <tenon/error.h>\n#include <cstdint>\n#include <ostream>\n",
     "passes/fusion/fusion.cpp": '#include "passes/fusion/group.h"\n#include "passes/schedule/schedule.h"\n',
-    "passes/graph/here.h": '#include "passes/graph/there.h"\n',
-    "passes/graph/there.cpp": '#include "passes/graph/here.h"\n',
     "frontend/src/ops/there.h": '#include "frontend/src/ops/here.h"\n',
     "frontend/src/tensor/tensor.cpp": '#include <tenon/tensor.h>\n#include "runtime/run/evaluate.h"\n#include "local.h"\n',
 }
@@ -228,7 +221,6 @@ def self_test():
             write(root, path, text)
         faults, count = check_tree(root)
         assert not faults and count == len(CLEAN), faults
-        assert check_tree(root, {"passes", "ir"})[0] == ["ir: has no circle any more, so CIRCLES need not name it"]
         for path, (text, _) in FAULTY.items():
             write(root, path, text)
         faults, _ = check_tree(root)

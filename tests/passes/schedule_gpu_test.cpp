@@ -101,8 +101,9 @@ TEST_CASE("gpu schedule: accesses, the reduction's tree and the number of rows c
   CHECK(lower(pointwise("6", "8", "48")).sizes == std::vector<int64_t>{1, 12, 2, 8});  // blocks, threads that work, vectors of a row, columns
   CHECK(lower(kTransposed).schedule == "transpose");
   CHECK(lower(rows("9", "200", "1800")).schedule == "rows");
-  CHECK(lower(rows("9", "5000", "45000")).schedule == "rows");
-  CHECK(lower(rows("1", "100000", "100000")).schedule == "split");
+  CHECK(lower(rows("9", "5000", "45000")).schedule == "rows in blocks");
+  CHECK(lower(rows("9", "40004", "360036")).schedule == "long rows");
+  CHECK(lower(rows("1", "100000", "100000")).schedule == "rows split");
   CHECK(lower(rows("1", "100000", "100000")).tree.phases.size() == 3);
   CHECK(lower(rows("9", "200", "1800", "reduce.sum %0 columns")).schedule == "columns");
 }
@@ -146,7 +147,7 @@ TEST_CASE("gpu schedule: the pieces of a line of nearly 2^31 elements fit 32-bit
   ir::GpuTarget target;
   target.multiprocessors = 385;
   const passes::Lowered lowered = passes::lower(ir::parse_kernel(text), target);
-  CHECK(lowered.schedule == "split");
+  CHECK(lowered.schedule == "scan groups split");
   CHECK(lowered.tree.index_type == ir::DType::I32);
   const int64_t pieces = lowered.sizes[static_cast<size_t>(lowered.tree.phases[0].extent)];
   CHECK(pieces * 1362 * 1024 > int64_t{1} << 31);

@@ -146,16 +146,14 @@ class Columns : ColumnStages {
     if (any_count_ && blocks_ <= 1) know_count();
   }
 
-  void lower() {
-    const bool in_runs = comes_from_memory();
-    split_ = in_runs || (tiles_.tiles() < kFewTiles && blocks_ >= kManyBlocks);
-    c_.out.schedule = in_runs ? "columns in runs" : split_ ? "columns split" : "columns";
-    for (Value v : plan_.carried) {
-      carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, split_ ? Space::Global : Space::Local,
-                            split_ ? global_count(count_) : count_ * tiles_.width());
-    }
-    carries_whole_ = !split_;
-    if (split_) return lower_split(in_runs);
+  ColumnProgram program() {
+    if (comes_from_memory()) return ColumnProgram::Runs;
+    return tiles_.tiles() < kFewTiles && blocks_ >= kManyBlocks ? ColumnProgram::Split : ColumnProgram::Whole;
+  }
+
+  void lower_whole() {
+    keep(Space::Local, count_ * tiles_.width());
+    carries_whole_ = true;
     const bool serves_others = any_count_ && plan_.carried.empty() && inner_.size() == 1;
     if (serves_others) lengths_ = {inner_, {c_.is_small(), tiles_.width(), count_ <= ir::kShortReduce}, {count_}};
     if (serves_others && c_.is_known(lengths_, c_.target)) return c_.out.phase_cost.push_back(ns_of(count_));
@@ -166,7 +164,29 @@ class Columns : ColumnStages {
     if (serves_others) c_.keep(std::move(lengths_), c_.target);
   }
 
+  void lower_split() {
+    split_ = true;
+    keep(Space::Global, global_count(count_));
+    for (int l = 0; l < plan_.loops; ++l) {
+      const std::vector<AccumulatorBuffers> partials = partial_buffers(l, global_count(blocks_));
+      loop_phase(l, partials);
+      if (!partials.empty()) fold_phase(l, partials);
+    }
+  }
+
+  void lower_runs() {
+    split_ = true;
+    keep(Space::Global, global_count(count_));
+    const std::vector<AccumulatorBuffers> partials = partial_buffers(0, global_count(blocks_));
+    run_phase(partials);
+    fold_phase(0, partials);
+  }
+
  private:
+  void keep(Space space, int64_t count) {
+    for (Value v : plan_.carried) carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, space, count);
+  }
+
   // The code for any count takes up to four times as long for a block or less: it is not used where it runs often, or for many columns.
   void know_count() {
     constexpr int64_t kManyColumns = 16384;
@@ -198,14 +218,6 @@ class Columns : ColumnStages {
   }
 
   // --- split
-
-  void lower_split(bool in_runs) {
-    for (int l = 0; l < plan_.loops; ++l) {
-      const std::vector<AccumulatorBuffers> partials = partial_buffers(l, global_count(blocks_));
-      in_runs ? run_phase(partials) : loop_phase(l, partials);
-      if (!partials.empty()) fold_phase(l, partials);
-    }
-  }
 
   // Each sum waits for the one before. Unless a row gives the processor enough to do meanwhile, several blocks are summed
   // side by side.
@@ -269,7 +281,6 @@ class Columns : ColumnStages {
   // Whether the loop does little but read more than a cache holds, row by row as it lies, and many rows.
   bool comes_from_memory() {
     if (count_ <= kFewRows || plan_.loops != 1 || tiles_.width() < kLongRunOfTotals * nest_.lanes() || c_.extent(tiles_.lane()) < kRun / 2) return false;
-    int64_t bytes = 0;
     for (Value v : plan_.full[0]) {
       const Instr& in = nest_.instr(v);
       if (in.op == Op::Store) return false;
@@ -280,11 +291,17 @@ class Columns : ColumnStages {
       if (in.op != Op::Load || !nest_.varies(v)) continue;
       const Index::Stride stride = in.index.stride(tiles_.lane());
       if (!stride.ok || stride.value != 1 || in.scale != 0 || !in.guards.empty()) return false;
-      bytes += c_.bytes_read(v);
     }
     const auto plain = [&](Value v) { return nest_.varies(v) && nest_.instr(v).op != Op::ArgMax && nest_.instr(v).op != Op::ArgMin; };
-    comes_from_far_ = bytes >= kFarBytes * c_.target.l2_bytes;
-    return c_.beyond_cache(bytes) && std::all_of(reductions(0).begin(), reductions(0).end(), plain);
+    return c_.beyond_cache(bytes_of_columns()) && std::all_of(reductions(0).begin(), reductions(0).end(), plain);
+  }
+
+  int64_t bytes_of_columns() const {
+    int64_t bytes = 0;
+    for (Value v : plan_.full[0]) {
+      if (nest_.instr(v).op == Op::Load && nest_.varies(v)) bytes += c_.bytes_read(v);
+    }
+    return bytes;
   }
 
   void run_phase(const std::vector<AccumulatorBuffers>& partials) {
@@ -347,7 +364,8 @@ class Columns : ColumnStages {
         std::any_of(reductions(0).begin(), reductions(0).end(), [&](Value v) { return in_chains(v); });
     // The totals of a run and more than four rows of it do not fit the first cache together. More rows are better all the same where
     // they come from far.
-    const int at_once = chained && !comes_from_far_ && c_.extent(tiles_.lane()) > kShortLine ? kRowsWithTotals : kRowsAtOnce;
+    const bool comes_from_far = bytes_of_columns() >= kFarBytes * c_.target.l2_bytes;
+    const int at_once = chained && !comes_from_far && c_.extent(tiles_.lane()) > kShortLine ? kRowsWithTotals : kRowsAtOnce;
     rows_of_run(c_.add(first, b_.op(Op::And, {c_.sub(last, first), c_.literal(-at_once)})), at_once);
     chained ? last_chains(from, last, each_vector, load, store) : rows_of_run(last, 1);
     nest_.set_sub_axes(std::array{tiles_.lane()});
@@ -423,11 +441,19 @@ class Columns : ColumnStages {
   Context& c_;
   ColumnTiles tiles_;
   bool split_ = false;
-  bool comes_from_far_ = false;
 };
 
 }  // namespace
 
-void lower_columns(Context& c) { Columns(c).lower(); }
+ColumnProgram column_program(const ir::Kernel& kernel, const ir::CpuTarget& target) {
+  if (kernel.extent_of(AxisKind::Inner) <= kFewRows) return ColumnProgram::Whole;
+  Lowered unused;  // a context of its own tells lanes and tiles
+  Context context(kernel, unused, target);
+  return Columns(context).program();
+}
+
+void lower_columns(Context& c) { Columns(c).lower_whole(); }
+void lower_columns_split(Context& c) { Columns(c).lower_split(); }
+void lower_columns_in_runs(Context& c) { Columns(c).lower_runs(); }
 
 }  // namespace tenon::passes::cpu

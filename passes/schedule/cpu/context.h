@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "passes/schedule/context.h"
+#include "passes/schedule/form.h"
 #include "passes/schedule/loops.h"
 
 namespace tenon::passes::cpu {
@@ -68,8 +69,13 @@ int transposed_axis(const ir::Kernel& kernel);
 void lower_transpose(Context& c);
 void lower_short_rows(Context& c);
 void lower_rows(Context& c);     // Lanes reductions, one parallel iteration a row
-void lower_split(Context& c);    // Lanes reductions of few long rows: blocks in parallel, then the rest
-void lower_columns(Context& c);  // Columns reductions, vectorised across results
+void lower_rows_split(Context& c);  // Lanes reductions of few long rows: blocks in parallel, then the rest
+// Columns reductions, vectorised across results: whole columns, or blocks of them in parallel, which runs of each row pass through.
+enum class ColumnProgram : uint8_t { Whole, Split, Runs };
+ColumnProgram column_program(const ir::Kernel& kernel, const ir::CpuTarget& target);
+void lower_columns(Context& c);
+void lower_columns_split(Context& c);
+void lower_columns_in_runs(Context& c);
 void lower_contraction(Context& c);
 ir::Kernel with_axes_of_one(ir::Kernel kernel);  // of a contraction, before it is lowered
 

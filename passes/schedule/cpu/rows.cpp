@@ -524,6 +524,6 @@ bool splits_rows(const ir::Kernel& kernel, bool often) {
 }
 
 void lower_rows(Context& c) { Rows(c).lower_rows(); }
-void lower_split(Context& c) { Rows(c).lower_split(); }
+void lower_rows_split(Context& c) { Rows(c).lower_split(); }
 
 }  // namespace tenon::passes::cpu

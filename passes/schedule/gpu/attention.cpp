@@ -85,7 +85,7 @@ void Attention::sum_deltas() {
     };
     for (int i = 0; i < run; ++i) b_.set(sum, b_.op(Op::Fma, {element(grads, i), element(results, i), b_.get(sum)}));
   });
-  const ValueId delta = over_neighbours(kThreads, b_.get(sum), [&](ValueId a, ValueId b) { return b_.op(Op::Add, {a, b}); });
+  const ValueId delta = over_group(c_, kThreads, lane_, b_.get(sum), [&](ValueId a, ValueId b) { return b_.op(Op::Add, {a, b}); });
   c_.nest.when(both(b_.op(Op::Eq, {thread, c_.literal(0)}), c_.less(query, count(query_))),
                [&] { b_.store(deltas_, c_.add(c_.mul(batch_, count(query_)), query), delta); });
   c_.end_phase();
@@ -160,13 +160,6 @@ bool takes_heads(const Form::Attention& heads, const ir::GpuTarget& target) {
   constexpr int64_t kWidest = 128;  // the tiles of larger ones are so small that little is computed of what is read
   if (std::max(heads.depth, heads.value_depth) > kWidest) return false;
   return warps_take(heads, target) || threads_take(heads, target);
-}
-
-void call_attention(Context& c, const Call& call) {
-  const auto& inputs = call.node().inputs();
-  const Form::Attention heads{inputs[0]->dtype(), inputs[0]->shape().back(), inputs[2]->shape().back()};
-  if (warps_take(heads, c.target)) return attention_of_warps(c, call);
-  attention_of_threads(c, call);
 }
 
 }  // namespace tenon::passes::gpu

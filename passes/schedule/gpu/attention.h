@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "passes/schedule/gpu/call.h"
+#include "passes/schedule/gpu/thread_group.h"
 
 namespace tenon::passes::gpu {
 
@@ -89,16 +90,6 @@ class Attention {
   }
   void fill(int32_t buffer, int64_t count, double value);
 
-  // The sum or the maximum over `threads` neighbours of a warp, in each of them.
-  template <typename Combine>
-  ValueId over_neighbours(int threads, ValueId x, const Combine& combine) {
-    for (int64_t distance = threads / 2; distance > 0; distance /= 2) {
-      const ValueId other = b_.op(Op::Xor, {lane_, c_.literal(distance)});
-      x = combine(x, b_.let(Op::Shuffle, {x, other}, b_.type(x)));
-    }
-    return x;
-  }
-
   // The score s, `unit` times as large as it is, with the mask; minus infinity where the query does not see the key, or where
   // `exists` (-1: it does) is false.
   ValueId masked(ValueId s, ValueId query, ValueId key, ValueId exists, double unit);
@@ -125,10 +116,6 @@ class Attention {
   ValueId lane_ = -1;           // of the thread in its warp
 };
 
-void attention_of_threads(Context& c, const Call& call);
 bool threads_take(const Form::Attention& heads, const ir::GpuTarget& target);
-// The same on tensor cores.
-void attention_of_warps(Context& c, const Call& call);
-bool warps_take(const Form::Attention& heads, const ir::GpuTarget& target);
 
 }  // namespace tenon::passes::gpu

@@ -112,7 +112,7 @@ class AttentionOfThreads : public Attention {
 
   // The sum or the maximum over the threads of a row, in each of them.
   ValueId over_row(Op op, ValueId x) {
-    return over_neighbours(kColumnGroups, x, [&](ValueId a, ValueId b) { return b_.op(op, {a, b}); });
+    return over_group(c_, kColumnGroups, lane_, x, [&](ValueId a, ValueId b) { return b_.op(op, {a, b}); });
   }
 
   // --- staging: `rows` rows of a matrix from `first` on; what it has not is 0
@@ -408,6 +408,6 @@ bool threads_take(const Form::Attention& heads, const ir::GpuTarget& target) {
   });
 }
 
-void attention_of_threads(Context& c, const Call& call) { AttentionOfThreads(c, call).lower(); }
+void call_attention_of_threads(Context& c, const Call& call) { AttentionOfThreads(c, call).lower(); }
 
 }  // namespace tenon::passes::gpu

@@ -28,7 +28,6 @@ constexpr int kExtent = ir::kTileExtent, kLanes = ir::kTileLanes;
 constexpr int kWarps = 4, kThreadsOfRow = 4;
 constexpr int kHalves = 2;        // of a tile: a thread has rows, and pairs of columns, in both
 constexpr int kStages = 2;        // tiles of the other side in shared memory
-constexpr int kFirstMma = 80;     // m16n8k16
 constexpr int kMostNumbers = 168; // registers of a thread; the others hold operands and places
 
 int tiles_of(int64_t width) { return static_cast<int>(ceil_div(width, kExtent)); }
@@ -84,7 +83,6 @@ class AttentionOfWarps : public Attention {
  public:
   AttentionOfWarps(Context& c, const Call& call)
       : Attention(c, call), tile_(choose({heads_, gradient_, mask_.buffer >= 0}, buffers_.batches(), longest(), c.target)) {
-    c_.out.schedule = "attention mma";
     c_.out.tree.threads = kWarps * c_.target.warp;
     const int64_t key = pitch_of(heads_.depth), value = pitch_of(heads_.value_depth);
     own_ = panel("own", tile_.rows(), gradient_ ? key : std::max(key, value));
@@ -146,7 +144,7 @@ class AttentionOfWarps : public Attention {
   }
   ValueId row(ValueId r) { return c_.add(first_row_, row_in_block(r)); }
   ValueId over_row(Op op, ValueId x) {
-    return over_neighbours(kThreadsOfRow, x, [&](ValueId a, ValueId b) { return op == Op::Max ? b_.fast(op, {a, b}) : b_.op(op, {a, b}); });
+    return over_group(c_, kThreadsOfRow, lane_, x, [&](ValueId a, ValueId b) { return op == Op::Max ? b_.fast(op, {a, b}) : b_.op(op, {a, b}); });
   }
 
   // --- staging: `rows` rows of a matrix from `first` on; what it has not is 0
@@ -455,6 +453,6 @@ bool warps_take(const Form::Attention& heads, const ir::GpuTarget& target) {
   });
 }
 
-void attention_of_warps(Context& c, const Call& call) { AttentionOfWarps(c, call).lower(); }
+void call_attention_of_warps(Context& c, const Call& call) { AttentionOfWarps(c, call).lower(); }
 
 }  // namespace tenon::passes::gpu

@@ -1,6 +1,8 @@
 // What the generated calls share.
 #include "passes/schedule/gpu/call.h"
 
+#include "passes/schedule/gpu/thread_group.h"
+
 namespace tenon::passes::gpu {
 
 ValueId combined(Context& c, Op op, ValueId a, ValueId b) {
@@ -27,11 +29,11 @@ void widen_index(Context& c, int64_t elements) {
 
 BlockSums add_over_block(Context& c, ValueId x, int32_t shared) {
   ir::TreeBuilder& b = c.builder;
-  const auto [warp, lane] = c.divide(c.thread(), c.literal(c.target.warp));
+  const auto [warp, lane] = place_in_group(c, c.target.warp);
   ValueId sum = x;  // of the warp's threads up to this one
   for (int64_t distance = 1; distance < c.target.warp; distance *= 2) {
     const ValueId back = c.sub(lane, c.literal(distance)), has = b.op(Op::Ge, {back, c.literal(0)});
-    const ValueId other = b.let(Op::Shuffle, {sum, b.op(Op::Max, {back, c.literal(0)})}, b.type(sum));
+    const ValueId other = shuffled(b, sum, b.op(Op::Max, {back, c.literal(0)}));
     sum = b.op(Op::Where, {has, c.add(sum, other), sum});
   }
   c.nest.when(b.op(Op::Eq, {lane, c.literal(c.target.warp - 1)}), [&, warp = warp] { b.store(shared, warp, sum); });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "passes/schedule/call.h"
+#include "passes/schedule/form.h"
 #include "passes/schedule/gpu/context.h"
 
 namespace tenon::passes::gpu {
@@ -14,8 +15,10 @@ void call_join(Context& c, const Call& call);
 void call_scatter(Context& c, const Call& call);
 void call_mask(Context& c, const Call& call);
 void call_sort(Context& c, const Call& call);
-void call_attention(Context& c, const Call& call);
-bool takes_heads(const Form::Attention& heads, const ir::GpuTarget& target);
+void call_attention_of_threads(Context& c, const Call& call);
+void call_attention_of_warps(Context& c, const Call& call);  // on tensor cores
+bool warps_take(const Form::Attention& heads, const ir::GpuTarget& target);
+bool takes_heads(const Form::Attention& heads, const ir::GpuTarget& target);  // one of the two does
 
 // a op b of two elements of any dtype; halves are computed in f32 and rounded.
 ValueId combined(Context& c, Op op, ValueId a, ValueId b);

@@ -9,11 +9,11 @@
 
 #include "ir/call/join_parts.h"
 #include "passes/schedule/gpu/call.h"
+#include "passes/schedule/gpu/quads.h"
 
 namespace tenon::passes::gpu {
 namespace {
 
-constexpr int64_t kVector = 4;
 
 // All numbers of a part count words of `elements` elements.
 bool in_words(const ir::JoinPart& part, int64_t elements) {
@@ -49,7 +49,7 @@ bool fits_vectors(const ir::JoinPart& part) {
     for (ir::JoinPart::Dim& dim : stored.dims) dim.from = 0;
     if (!stored.dims.empty()) stored.dims.back().from = 1;
   }
-  return in_words(stored, kVector);
+  return in_words(stored, kQuad);
 }
 
 DType word_of(int64_t bytes) { return bytes == 1 ? DType::U8 : bytes == 2 ? DType::I16 : bytes == 4 ? DType::I32 : DType::I64; }
@@ -110,7 +110,7 @@ class Join {
     Points points(2);
     for (size_t d = 0; d < part.dims.size(); ++d) {
       const ir::JoinPart::Dim& dim = part.dims[d];
-      const int64_t at_once = vectors && d + 1 == part.dims.size() ? kVector : 1;
+      const int64_t at_once = vectors && d + 1 == part.dims.size() ? kQuad : 1;
       points.dim(dim.extent / at_once, {dim.from * at_once, dim.to * at_once});
     }
     return points;
@@ -121,7 +121,7 @@ class Join {
     c_.nest.when(c_.below(item, work.points.count(), c_.target.threads), [&] {
       const std::vector<ValueId> places = work.points.places(c_, item);
       const ValueId to = moved(places[1], work.part.to);
-      const int lanes = work.vectors ? kVector : 1;
+      const int lanes = work.vectors ? kQuad : 1;
       const ValueId value = work.part.scalar >= 0 ? filled(c_.builder.scalar(work.part.scalar), lanes)
                                                  : c_.builder.load(work.part.buffer, moved(places[0], work.part.from), lanes);
       c_.builder.store(result_, to, value);
@@ -133,8 +133,8 @@ class Join {
   // The word in every lane.
   ValueId filled(ValueId word, int lanes) {
     if (lanes == 1) return word;
-    if (lanes_ < 0) lanes_ = c_.builder.add_buffer({"lanes0", c_.builder.type(word).dtype, Space::Local, -1, kVector});
-    for (int64_t lane = 0; lane < kVector; ++lane) c_.builder.store(lanes_, c_.literal(lane), word);
+    if (lanes_ < 0) lanes_ = c_.builder.add_buffer({"lanes0", c_.builder.type(word).dtype, Space::Local, -1, kQuad});
+    for (int64_t lane = 0; lane < kQuad; ++lane) c_.builder.store(lanes_, c_.literal(lane), word);
     return c_.builder.load(lanes_, c_.literal(0), lanes);
   }
 

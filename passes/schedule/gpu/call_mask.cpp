@@ -10,12 +10,12 @@
 #include <tuple>
 
 #include "passes/schedule/gpu/call.h"
+#include "passes/schedule/gpu/quads.h"
 
 namespace tenon::passes::gpu {
 namespace {
 
 constexpr int64_t kPerThread = 16;  // neighbours that a thread looks at
-constexpr int64_t kVector = 4;
 
 class Mask {
  public:
@@ -128,7 +128,7 @@ class Mask {
   }
 
   void copy_rows() {
-    const int lanes = columns_ % kVector == 0 && !c_.kernel.buffer(source()).unaligned ? kVector : 1;
+    const int lanes = columns_ % kQuad == 0 && !c_.kernel.buffer(source()).unaligned ? kQuad : 1;
     const int64_t words = columns_ / lanes;
     c_.each_item("rows", count_ * words, [&](ValueId item) {
       const auto [rank, word] = c_.divide(item, c_.nest.size(words));

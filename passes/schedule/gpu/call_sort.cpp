@@ -18,7 +18,7 @@
 namespace tenon::passes::gpu {
 namespace {
 
-constexpr int64_t kTile = 2048;
+constexpr int64_t kSortedTile = 2048;
 
 // Keys and places of all runs, line by line.
 struct Runs {
@@ -29,14 +29,14 @@ class Sorter {
  public:
   Sorter(Context& c, const SortedLines& lines) : c_(c), b_(c.builder), l_(lines) {
     const int64_t wanted_end = l_.first + l_.wanted;
-    runs_ = ceil_div(l_.count, kTile);
+    runs_ = ceil_div(l_.count, kSortedTile);
     if (runs_ == 1) {
       run_ = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(l_.count)));
-      const auto all = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(kTile, l_.lines * run_))));
+      const auto all = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(kSortedTile, l_.lines * run_))));
       tile_ = std::max(all, static_cast<int64_t>(std::bit_ceil(2 * static_cast<uint64_t>(c.target.threads))));
     } else {
-      cut_ = wanted_end < kTile;
-      kept_ = cut_ ? wanted_end : kTile;
+      cut_ = wanted_end < kSortedTile;
+      kept_ = cut_ ? wanted_end : kSortedTile;
     }
     keys_ = b_.add_buffer({"keys0", l_.key, Space::Shared, -1, tile_});
     places_ = b_.add_buffer({"places0", DType::I32, Space::Shared, -1, tile_});
@@ -70,7 +70,7 @@ class Sorter {
       slot.exists = b_.op(Op::And, {c_.less(slot.line, c_.nest.size(l_.lines)), c_.less(at, c_.nest.size(l_.count))});
     } else {
       const auto [line, run] = c_.divide(block, c_.nest.size(runs_));
-      slot = {line, run, c_.add(c_.mul(run, c_.literal(kTile)), s), -1};
+      slot = {line, run, c_.add(c_.mul(run, c_.literal(kSortedTile)), s), -1};
       slot.exists = c_.less(slot.at, c_.nest.size(l_.count));
     }
     return slot;
@@ -153,7 +153,7 @@ class Sorter {
       const ValueId in_line = cut_ ? c_.add(c_.mul(own.run, c_.nest.size(kept_)), s) : own.at;
       const ValueId to = c_.add(c_.mul(own.line, c_.nest.size(length_)), in_line);
       b_.store(from_.keys, to, key);
-      b_.store(from_.places, to, c_.add(place, c_.mul(own.run, c_.literal(kTile))));
+      b_.store(from_.places, to, c_.add(place, c_.mul(own.run, c_.literal(kSortedTile))));
     });
   }
 
@@ -213,7 +213,7 @@ class Sorter {
   Context& c_;
   ir::TreeBuilder& b_;
   const SortedLines& l_;
-  int64_t tile_ = kTile, run_ = kTile;  // keys in a tile, and in a run of it
+  int64_t tile_ = kSortedTile, run_ = kSortedTile;  // keys in a tile, and in a run of it
   int64_t runs_;       // of a line
   bool cut_ = false;   // a run keeps the first `kept_` keys alone
   int64_t kept_ = 0;   // keys of a run, of all but a line's last one at least
@@ -248,7 +248,7 @@ ValueId key_of(Context& c, ValueId x, bool descending) {
 
 DType key_type(DType dtype) { return ir::item_size(dtype) == 8 ? DType::I64 : DType::I32; }
 
-int64_t SortedLines::elements() const { return lines * ceil_div(count, kTile) * kTile; }
+int64_t SortedLines::elements() const { return lines * ceil_div(count, kSortedTile) * kSortedTile; }
 
 void sort_lines(Context& c, const SortedLines& lines) { Sorter(c, lines).lower(); }
 

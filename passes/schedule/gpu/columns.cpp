@@ -26,8 +26,12 @@ constexpr int64_t kManyColumns = 1 << 14;  // that fill a GPU with a thread each
 constexpr int64_t kChainsAhead = 4;        // 16 elements of a column that a thread reads before it adds them
 constexpr int64_t kSplitBlocks = 4;        // shorter columns are not worth a second launch
 constexpr int64_t kManyBlocks = 64;        // values of a column that are not worth the way through shared memory
-constexpr int64_t kTile = 2048;            // block values in shared memory
+constexpr int64_t kSharedValues = 2048;    // block values in shared memory
 constexpr int64_t kTileColumns = 32;       // at most
+
+ReduceLoops loops_of(const ir::Kernel& kernel) {
+  return plan_loops(kernel, [](Value) { return false; });
+}
 
 class Columns : ColumnStages {
  public:
@@ -36,10 +40,9 @@ class Columns : ColumnStages {
   }
 
   void lower() {
-    if (columns_ >= kManyColumns || blocks_ < kSplitBlocks) {
-      return each_column("columns", [&](ValueId) { all_loops(); });
-    }
-    c_.out.schedule = "split";
+    each_column("columns", [&](ValueId) { all_loops(); });
+  }
+  void lower_split() {
     for (int l = 0; l < plan_.loops; ++l) split(l);
   }
 
@@ -76,7 +79,7 @@ class Columns : ColumnStages {
 
   // Up to 32 columns are a CUDA block's: its threads bring a tile of block values, then a thread for each column adds those in order.
   void fold_in_tiles(int l, const std::vector<AccumulatorBuffers>& partials) {
-    int64_t bytes = 0, tile = kTile;
+    int64_t bytes = 0, tile = kSharedValues;
     for (Value v : reductions(l)) bytes += ir::item_size(nest_.instr(nest_.instr(v).args[0]).dtype) + (c_.reducer(v).has_index() ? 8 : 0);
     while (tile * bytes > c_.target.static_shared_bytes() && tile > kTileColumns) tile /= 2;
     const int64_t together = std::min(kTileColumns, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(columns_))));
@@ -129,9 +132,18 @@ class Columns : ColumnStages {
 
 }  // namespace
 
+bool splits_columns(const ir::Kernel& kernel) {
+  const int64_t blocks = ceil_div(kernel.extent_of(AxisKind::Inner), ir::kColumnBlock);
+  return kernel.extent_of(AxisKind::Parallel) < kManyColumns && blocks >= kSplitBlocks;
+}
+
 void lower_columns(Context& c) {
-  c.loops = plan_loops(c.kernel, [](Value) { return false; });
+  c.loops = loops_of(c.kernel);
   Columns(c).lower();
+}
+void lower_columns_split(Context& c) {
+  c.loops = loops_of(c.kernel);
+  Columns(c).lower_split();
 }
 
 }  // namespace tenon::passes::gpu

@@ -47,9 +47,13 @@ Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::GpuTarget& mac
   out.tree.threads = target.threads;
 }
 
-void Context::ask_for_blocks(int64_t blocks, int64_t registers_of_thread) {
+int resident_blocks(int64_t blocks, int64_t threads, int64_t registers_of_thread) {
   constexpr int64_t kRegisters = 65536;  // of a multiprocessor
-  out.tree.resident = static_cast<int>(std::clamp<int64_t>(kRegisters / (out.tree.threads * registers_of_thread), 1, blocks));
+  return static_cast<int>(std::clamp<int64_t>(kRegisters / (threads * registers_of_thread), 1, blocks));
+}
+
+void Context::ask_for_blocks(int64_t blocks, int64_t registers_of_thread) {
+  out.tree.resident = resident_blocks(blocks, out.tree.threads, registers_of_thread);
 }
 
 ValueId Context::begin_phase(std::string name, int64_t blocks) {

@@ -36,14 +36,31 @@ struct Context : passes::Context {
   ValueId thread_ = -1;
 };
 
+// Blocks of so many threads, with so many registers each, that a multiprocessor has registers for: at least one, at most `blocks`.
+int resident_blocks(int64_t blocks, int64_t threads, int64_t registers_of_thread);
+
 void lower_pointwise(Context& c);
 // The axis along which some load is contiguous although the stores are contiguous along the innermost one; -1
 // if none.
 int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target);
 void lower_transpose(Context& c);
-void lower_rows(Context& c);
+
+// Which program takes a kernel: what its row of the table asks (passes/schedule/schedule.cpp), and the program itself.
+enum class RowProgram : uint8_t { Short, InBlock, Long, Split };
+RowProgram row_program(const ir::Kernel& kernel, const ir::GpuTarget& target);
+void lower_short_rows(Context& c);
+void lower_rows_in_block(Context& c);
+void lower_long_rows(Context& c);
+void lower_rows_split(Context& c);
+
+bool splits_columns(const ir::Kernel& kernel);
 void lower_columns(Context& c);
-void lower_scan(Context& c);
-void lower_contraction(Context& c);
+void lower_columns_split(Context& c);
+
+enum class ContractionProgram : uint8_t { Outputs, TilesOfThreads, TilesOfWarps, Windows };
+ContractionProgram contraction_program(const ir::Kernel& kernel, const ir::GpuTarget& target);
+void lower_contraction_tiles(Context& c);  // of threads or of warps
+void lower_contraction_windows(Context& c);
+void lower_contraction_outputs(Context& c);
 
 }  // namespace tenon::passes::gpu

@@ -1,7 +1,7 @@
 // Contractions on a GPU. Each output is one accumulator (beyond one chain of k, with what its chains come
 // to), and k runs in order, whatever the program.
 //
-//   tiles     a block of threads takes a tile of the product, each thread or each warp a part of it in registers (sums.h). Slices
+//   tiles     (contraction, contraction mma) a block of threads takes a tile of the product, each thread or each warp a part of it in registers (sums.h). Slices
 //             of k of both operands pass through a ring in shared memory (ring.h); what they are computed from is evaluated on the
 //             way, once a tile. Then the epilogue of the sums; store.
 //   windows   the same of windows of an image with few channels, which lies in shared memory once (windows.h): no slices.
@@ -43,35 +43,52 @@ int nearness(const Index& index, int axis) {
   return 0;
 }
 
-class Contraction {
+// What there is to multiply, and by which program.
+class ContractionPlan {
  public:
-  explicit Contraction(Context& c) : c_(c), nest_(c.nest), b_(c.builder) {
-    for (size_t v = 0; v < c.kernel.instrs.size(); ++v) {
-      if (c.kernel.instrs[v].op == Op::Contract) contract_ = static_cast<Value>(v);
+  ContractionPlan(const ir::Kernel& kernel, const ir::GpuTarget& target) : kernel_(kernel), target_(target) {
+    for (size_t v = 0; v < kernel.instrs.size(); ++v) {
+      if (kernel.instrs[v].op == Op::Contract) contract_ = static_cast<Value>(v);
     }
-    k_ = c.axes(AxisKind::Contract)[0];
-    depth_ = c.extent(k_);
-    left_.value = nest_.instr(contract_).args[0];
-    right_.value = nest_.instr(contract_).args[1];
+    k_ = ir::axes_of(kernel, AxisKind::Contract)[0];
+    depth_ = kernel.extent(k_);
+    left_.value = kernel.instr(contract_).args[0];
+    right_.value = kernel.instr(contract_).args[1];
     share_axes();
     for (Operand* side : {&left_, &right_}) look_at(*side);
     find_epilogue();
     choose();
   }
 
-  void lower() {
-    if (window_tile_) return windows();
-    if (!tile_) return outputs();
-    if (tile_->worker == Worker::Warp) c_.out.schedule = "contraction mma";
-    tiles();
+  ContractionProgram program() const {
+    if (window_tile_) return ContractionProgram::Windows;
+    if (!tile_) return ContractionProgram::Outputs;
+    return tile_->worker == Worker::Warp ? ContractionProgram::TilesOfWarps : ContractionProgram::TilesOfThreads;
   }
 
- private:
-  // --- what there is
+ protected:
+  int64_t product(const std::vector<int>& axes) const {
+    int64_t result = 1;
+    for (const int a : axes) result *= kernel_.extent(a);
+    return result;
+  }
 
+  const ir::Kernel& kernel_;
+  const ir::GpuTarget& target_;
+  Value contract_ = -1;
+  int k_;
+  int64_t depth_;
+  Operand left_, right_;
+  std::vector<int> batch_;
+  std::vector<Value> of_batch_, of_row_, of_column_, of_element_;  // the epilogue, by what it varies along
+  const Tile* tile_ = nullptr;  // null: a thread an output, or windows
+  std::optional<Windows> windows_;
+  std::optional<WindowTile> window_tile_;  // nothing: no windows, or tiles are faster
+
+ private:
   void share_axes() {
-    const std::vector<int> axes = c_.axes(AxisKind::Parallel);
-    const auto changes = [&](const Operand& side, int a) -> bool { return varying_along(c_.kernel, a)[side.value]; };
+    const std::vector<int> axes = ir::axes_of(kernel_, AxisKind::Parallel);
+    const auto changes = [&](const Operand& side, int a) -> bool { return varying_along(kernel_, a)[side.value]; };
     for (int a : axes) {
       if (changes(left_, a) != changes(right_, a)) (changes(left_, a) ? left_ : right_).axes.push_back(a);
     }
@@ -81,28 +98,28 @@ class Contraction {
       if (changes(left_, a) != changes(right_, a)) continue;
       (without && !changes(left_, a) ? without->axes : batch_).push_back(a);
     }
-    left_.extent = c_.product(left_.axes);
-    right_.extent = c_.product(right_.axes);
+    left_.extent = product(left_.axes);
+    right_.extent = product(right_.axes);
   }
 
   // Everything that the values need, operands first; constants and scalars are made where they are used.
   std::vector<bool> needed_for(std::vector<Value> values) const {
-    std::vector<bool> needed(c_.kernel.instrs.size(), false);
+    std::vector<bool> needed(kernel_.instrs.size(), false);
     while (!values.empty()) {
       const Value v = values.back();
       values.pop_back();
       if (needed[v] || v == contract_) continue;
       needed[v] = true;
-      for (Value a : nest_.instr(v).args) values.push_back(a);
+      for (Value a : kernel_.instr(v).args) values.push_back(a);
     }
     return needed;
   }
 
   void look_at(Operand& side) {
-    const std::vector<bool> needed = needed_for({side.value}), along = varying_along(c_.kernel, k_);
+    const std::vector<bool> needed = needed_for({side.value}), along = varying_along(kernel_, k_);
     int depth = 0, width = 0;
     for (Value v = 0; v < static_cast<Value>(needed.size()); ++v) {
-      const Instr& in = nest_.instr(v);
+      const Instr& in = kernel_.instr(v);
       if (!needed[v] || in.op == Op::Const || in.op == Op::Scalar) continue;
       (along[v] ? side.chain : side.hoisted).push_back(v);
       if (along[v]) side.cost += ir::info(in.op).cost + 6 * static_cast<int>(in.guards.size());
@@ -117,33 +134,27 @@ class Contraction {
   // anyone sees it (what expand-half makes of a product of halves).
   bool multiplies_halves() const {
     const auto half_of = [&](Value v) {
-      const Instr& in = nest_.instr(v);
-      return in.op == Op::Cast && nest_.instr(contract_).dtype == DType::F32 ? nest_.instr(in.args[0]).dtype : DType::F32;
+      const Instr& in = kernel_.instr(v);
+      return in.op == Op::Cast && kernel_.instr(contract_).dtype == DType::F32 ? kernel_.instr(in.args[0]).dtype : DType::F32;
     };
     const DType half = half_of(left_.value);
     if (!ir::is_half(half) || half_of(right_.value) != half) return false;
-    return std::all_of(c_.kernel.instrs.begin(), c_.kernel.instrs.end(), [&](const Instr& in) {
+    return std::all_of(kernel_.instrs.begin(), kernel_.instrs.end(), [&](const Instr& in) {
       const bool reads = std::find(in.args.begin(), in.args.end(), contract_) != in.args.end();
       return !reads || (in.op == Op::Cast && in.dtype == half);
     });
   }
 
-  // The tensor cores widen the elements themselves.
-  void stage_before_cast(Operand& side) {
-    for (std::vector<Value>* values : {&side.chain, &side.hoisted}) std::erase(*values, side.value);
-    side.value = nest_.instr(side.value).args[0];
-  }
-
   void find_epilogue() {
     std::vector<Value> stores;
-    for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
-      if (nest_.instr(v).op == Op::Store) stores.push_back(v);
+    for (Value v = 0; v < static_cast<Value>(kernel_.instrs.size()); ++v) {
+      if (kernel_.instr(v).op == Op::Store) stores.push_back(v);
     }
     const std::vector<bool> needed = needed_for(stores);
     std::vector<bool> product(needed.size(), false);  // what comes of the product
-    const std::vector<bool> rows = varying_along(c_.kernel, left_.axes), columns = varying_along(c_.kernel, right_.axes);
+    const std::vector<bool> rows = varying_along(kernel_, left_.axes), columns = varying_along(kernel_, right_.axes);
     for (Value v = 0; v < static_cast<Value>(needed.size()); ++v) {
-      const Instr& in = nest_.instr(v);
+      const Instr& in = kernel_.instr(v);
       product[v] = v == contract_ || in.op == Op::Store || std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return product[a]; });
       if (v == contract_ || !needed[v] || in.op == Op::Const || in.op == Op::Scalar) continue;
       (product[v] || (rows[v] && columns[v]) ? of_element_ : rows[v] ? of_row_ : columns[v] ? of_column_ : of_batch_).push_back(v);
@@ -152,31 +163,34 @@ class Contraction {
 
   void choose() {
     const bool scattered = right_.along_depth && !right_.axes.empty(), halves = multiplies_halves();
-    const ProductShape shape{nest_.instr(contract_).dtype, c_.product(batch_), left_.extent, right_.extent, depth_,
+    const ProductShape shape{kernel_.instr(contract_).dtype, product(batch_), left_.extent, right_.extent, depth_,
                              left_.cost, right_.cost, scattered, halves, is_copied(left_, halves) && is_copied(right_, halves)};
-    const TileChoice choice = choose_tile(shape, c_.target);
+    const TileChoice choice = choose_tile(shape, target_);
     tile_ = choice.tile;
     if (tile_ && tile_->worker == Worker::Warp) return;
-    windows_ = sees_windows() ? find_windows(c_.kernel, right_.chain, right_.axes, k_) : std::nullopt;
-    if (windows_) window_tile_ = choose_window_tile(*windows_, shape, c_.target);
+    windows_ = sees_windows() ? find_windows(kernel_, right_.chain, right_.axes, k_) : std::nullopt;
+    if (windows_) window_tile_ = choose_window_tile(*windows_, shape, target_);
     if (window_tile_ && window_tile_->cycles >= choice.cycles) window_tile_.reset();
   }
 
   // Whether nothing that the right operand is computed from is one for each column.
   bool sees_windows() const {
-    const std::vector<bool> columns = varying_along(c_.kernel, right_.axes);
+    const std::vector<bool> columns = varying_along(kernel_, right_.axes);
     return !left_.axes.empty() && std::none_of(right_.hoisted.begin(), right_.hoisted.end(), [&](Value v) { return columns[v]; });
   }
 
   // Whether the operand can be copied to shared memory as it lies (Ring): halves before their cast; what threads multiply lies there
   // with neighbouring rows side by side.
   bool is_copied(const Operand& side, bool halves) const {
-    const Instr& load = nest_.instr(halves ? nest_.instr(side.value).args[0] : side.value);
+    const Instr& load = kernel_.instr(halves ? kernel_.instr(side.value).args[0] : side.value);
     const int axis = side.along_depth ? k_ : side.axes.empty() ? -1 : side.axes.back();
-    return side.chain.size() == (halves ? 2U : 1U) && (halves || !side.along_depth) && copies_pieces(c_.kernel, load, axis);
+    return side.chain.size() == (halves ? 2U : 1U) && (halves || !side.along_depth) && copies_pieces(kernel_, load, axis);
   }
+};
 
-  // --- a thread an output
+class Contraction : ContractionPlan {
+ public:
+  explicit Contraction(Context& c) : ContractionPlan(c.kernel, c.target), c_(c), nest_(c.nest), b_(c.builder) {}
 
   void outputs() {
     const std::vector<int> axes = c_.axes(AxisKind::Parallel);
@@ -203,45 +217,9 @@ class Contraction {
     });
   }
 
-  // What chain(begin, end), each time in `acc`, comes to over all k (ir::add_product).
-  template <typename Chain>
-  ValueId of_chains(ValueId acc, const Chain& chain) {
-    const DType dtype = nest_.instr(contract_).dtype;
-    if (!ir::product_in_chains(dtype, depth_)) {
-      chain(c_.literal(0), nest_.extent(k_));
-      return b_.get(acc);
-    }
-    ChainSums sums(c_, dtype, 1, depth_);
-    sums.begin();
-    const int32_t one =
-        b_.add_buffer({"chain" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, 1});
-    const ValueId place = c_.literal(0);
-    c_.loop(place, nest_.extent(k_), ir::kProductChain, [&](ValueId first) {
-      if (sums.in_groups()) nest_.when(sums.begins_group(first), [&] { sums.end_group(); });
-      b_.set(acc, b_.constant(zero()));
-      chain(first, c_.piece_end(first, c_.literal(ir::kProductChain), nest_.extent(k_)));
-      b_.store(one, place, b_.get(acc));
-      sums.add(one, 0, 1);
-    });
-    sums.finish();
-    sums.give(one, 0, 1);
-    return b_.load(one, place, 1);
-  }
-
-  ir::Constant zero() const { return ir::constant(nest_.instr(contract_).dtype, int64_t{0}); }
-
-  void emit(const std::vector<Value>& values) {
-    for (Value v : values) {
-      if (nest_.instr(v).op == Op::Store || !nest_.known(v)) nest_.emit(v);
-    }
-  }
-
-  // --- windows
-
   void windows() {
     const Windows& w = *windows_;
     const WindowTile& t = *window_tile_;
-    c_.out.schedule = "contraction windows";
     c_.out.tree.threads = kWindowThreads;
     const int64_t height = w.height(t.rows), width = w.width(), pitch = t.filters() + kVector;  // lines of filters begin in different banks
     const DType dtype = nest_.instr(contract_).dtype;
@@ -278,6 +256,66 @@ class Contraction {
     store_windows(acc, own, across, first_filter);
     c_.end_phase();
   }
+
+  void tiles() {
+    const Tile& t = *tile_;
+    c_.out.tree.threads = t.threads();
+    if (t.worker == Worker::Warp) {
+      stage_before_cast(left_);
+      stage_before_cast(right_);
+    }
+    sums_ = t.worker == Worker::Warp
+                ? sums_of_warps(c_, t, depth_, left_, right_, nest_.instr(left_.value).dtype)
+                : sums_of_threads(c_, t, k_, left_, right_, nest_.instr(contract_).dtype);
+    left_.panel = &sums_->left;
+    right_.panel = &sums_->right;
+    ring_.emplace(c_, t, k_, sums_->zero_filled, left_, right_);
+    c_.ask_for_blocks(2, registers_of_sums(t, nest_.instr(contract_).dtype, depth_) + ring_->registers() + kOtherRegisters);
+    begin_tile();
+    sums_->begin();
+    c_.in_scope([&] { ring_->run([&](ValueId k, ValueId stage) { sums_->multiply(k, stage); }); });
+    sums_->finish();
+    epilogue();
+    c_.end_phase();
+  }
+
+ private:
+  // --- a thread an output
+
+  // What chain(begin, end), each time in `acc`, comes to over all k (ir::add_product).
+  template <typename Chain>
+  ValueId of_chains(ValueId acc, const Chain& chain) {
+    const DType dtype = nest_.instr(contract_).dtype;
+    if (!ir::product_in_chains(dtype, depth_)) {
+      chain(c_.literal(0), nest_.extent(k_));
+      return b_.get(acc);
+    }
+    ChainSums sums(c_, dtype, 1, depth_);
+    sums.begin();
+    const int32_t one =
+        b_.add_buffer({"chain" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, 1});
+    const ValueId place = c_.literal(0);
+    c_.loop(place, nest_.extent(k_), ir::kProductChain, [&](ValueId first) {
+      if (sums.in_groups()) nest_.when(sums.begins_group(first), [&] { sums.end_group(); });
+      b_.set(acc, b_.constant(zero()));
+      chain(first, c_.piece_end(first, c_.literal(ir::kProductChain), nest_.extent(k_)));
+      b_.store(one, place, b_.get(acc));
+      sums.add(one, 0, 1);
+    });
+    sums.finish();
+    sums.give(one, 0, 1);
+    return b_.load(one, place, 1);
+  }
+
+  ir::Constant zero() const { return ir::constant(nest_.instr(contract_).dtype, int64_t{0}); }
+
+  void emit(const std::vector<Value>& values) {
+    for (Value v : values) {
+      if (nest_.instr(v).op == Op::Store || !nest_.known(v)) nest_.emit(v);
+    }
+  }
+
+  // --- windows
 
   // Blocks that run at the same time share images.
   void begin_windows() {
@@ -406,26 +444,10 @@ class Contraction {
 
   // --- tiles
 
-  void tiles() {
-    const Tile& t = *tile_;
-    c_.out.tree.threads = t.threads();
-    if (t.worker == Worker::Warp) {
-      stage_before_cast(left_);
-      stage_before_cast(right_);
-    }
-    sums_ = t.worker == Worker::Warp
-                ? sums_of_warps(c_, t, depth_, left_, right_, nest_.instr(left_.value).dtype)
-                : sums_of_threads(c_, t, k_, left_, right_, nest_.instr(contract_).dtype);
-    left_.panel = &sums_->left;
-    right_.panel = &sums_->right;
-    ring_.emplace(c_, t, k_, sums_->zero_filled, left_, right_);
-    c_.ask_for_blocks(2, registers_of_sums(t, nest_.instr(contract_).dtype, depth_) + ring_->registers() + kOtherRegisters);
-    begin_tile();
-    sums_->begin();
-    c_.in_scope([&] { ring_->run([&](ValueId k, ValueId stage) { sums_->multiply(k, stage); }); });
-    sums_->finish();
-    epilogue();
-    c_.end_phase();
+  // The tensor cores widen the elements themselves.
+  void stage_before_cast(Operand& side) {
+    for (std::vector<Value>* values : {&side.chain, &side.hoisted}) std::erase(*values, side.value);
+    side.value = nest_.instr(side.value).args[0];
   }
 
   // Blocks that run at the same time share rows and columns in the second cache: row tiles are taken in groups, and a group has all
@@ -559,15 +581,6 @@ class Contraction {
   Context& c_;
   Nest& nest_;
   ir::TreeBuilder& b_;
-  Value contract_ = -1;
-  int k_;
-  int64_t depth_;
-  Operand left_, right_;
-  std::vector<int> batch_;
-  std::vector<Value> of_batch_, of_row_, of_column_, of_element_;  // the epilogue, by what it varies along
-  const Tile* tile_ = nullptr;  // null: a thread an output, or windows
-  std::optional<Windows> windows_;
-  std::optional<WindowTile> window_tile_;  // nothing: no windows, or tiles are faster
   std::vector<ValueId> image_;             // the block's, by the parts of columns that number it
   std::unique_ptr<Sums> sums_;
   std::optional<Ring> ring_;
@@ -580,6 +593,12 @@ class Contraction {
 
 }  // namespace
 
-void lower_contraction(Context& c) { Contraction(c).lower(); }
+ContractionProgram contraction_program(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  return ContractionPlan(kernel, target).program();
+}
+
+void lower_contraction_tiles(Context& c) { Contraction(c).tiles(); }
+void lower_contraction_windows(Context& c) { Contraction(c).windows(); }
+void lower_contraction_outputs(Context& c) { Contraction(c).outputs(); }
 
 }  // namespace tenon::passes::gpu

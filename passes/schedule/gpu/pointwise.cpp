@@ -20,7 +20,7 @@ namespace tenon::passes::gpu {
 
 namespace {
 
-constexpr int64_t kTile = 32, kVectorTile = 64;
+constexpr int64_t kScalarTile = 32, kVectorTile = 64;
 constexpr int64_t kMinTransposed = 16;  // shorter axes would leave most of a tile empty
 
 // Whether neighbours along `axis` are neighbours in memory.
@@ -125,7 +125,7 @@ int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   for (int axis = inner - 1; axis >= 0; --axis) {
     int64_t bytes = 0;
     for (const Instr& instr : kernel.instrs) {
-      if (transposed(instr, inner, axis)) bytes += kTile * (kTile + 1) * ir::item_size(instr.dtype);
+      if (transposed(instr, inner, axis)) bytes += kScalarTile * (kScalarTile + 1) * ir::item_size(instr.dtype);
     }
     if (long_enough(axis) && bytes > 0 && bytes <= target.static_shared_bytes()) return axis;
   }
@@ -229,7 +229,7 @@ class Transpose {
 
   Context& c_;
   int inner_, axis_;
-  int64_t tile_ = kTile, pitch_ = 0, width_ = 1;
+  int64_t tile_ = kScalarTile, pitch_ = 0, width_ = 1;
   std::map<Value, int32_t> tiles_;  // by load: in shared memory
   ValueId axis_start_ = -1, inner_start_ = -1, first_down_ = -1, across_ = -1;
 };

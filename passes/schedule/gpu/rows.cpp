@@ -3,24 +3,24 @@
 // the first halving of the tree happens inside a thread and the other five by shuffles, without barriers. Where rows
 // are aligned half a warp takes a row, or a block of the tree: a thread has four neighbouring lanes, loads and stores
 // them as one vector, and does the last two halvings. Each lane adds in the same order, so the bits are the same. The
-// passes over a row (softmax has three) become four shapes of program:
+// passes over a row (softmax has three) become four programs:
 //
-//   rows, short   one block of the tree a row: a warp takes a row, or several: rows of up to 16 elements have as many
+//   rows          one block of the tree a row: a warp takes a row, or several: rows of up to 16 elements have as many
 //                 threads as the next power of two. The other lanes of the tree hold the identity, and leave the value
 //                 as it is. Up to 1024 elements, what a later pass needs again stays in registers.
 //                   if row < s2 {
 //                     for j in 0..8 step 2 unroll { for half in 0..2 unroll { ... acc[half] += x } } fold }
-//   rows, block   longer rows with several passes: a CUDA block takes a row, and every thread keeps its part of it
+//   rows in blocks  longer rows with several passes: a CUDA block takes a row, and every thread keeps its part of it
 //                 (rows_in_block.cpp)
-//   rows, long    several blocks of the tree a row: a CUDA block takes a row, its warps take the tree's
+//   long rows     several blocks of the tree a row: a CUDA block takes a row, its warps take the tree's
 //                 blocks in turn, and each warp folds all block values, which stand in shared memory.
-//   split         few rows, very long: a warp takes one block of the tree and writes its value to global
+//   rows split    few rows, very long: a warp takes one block of the tree and writes its value to global
 //                 memory; a second phase gives each row a warp that folds them. Where they are many,
 //                 a CUDA block brings them to shared memory first. One such pair for each pass that reduces.
 #include <algorithm>
 #include <optional>
 
-#include "passes/schedule/gpu/row_gangs.h"
+#include "passes/schedule/gpu/row_groups.h"
 #include "passes/schedule/gpu/rows_in_block.h"
 
 namespace tenon::passes::gpu {
@@ -31,32 +31,41 @@ constexpr size_t kMaxKept = 3;             // values of each element that may st
 constexpr int64_t kMaxShared = 1024;       // block values of a row that stand in shared memory
 constexpr int64_t kSplitBlocks = 16;       // rows with fewer blocks than this are not worth a second launch
 constexpr int64_t kManyBlocks = 128;       // values of a row from which on they pass through shared memory
-constexpr int64_t kTile = 4096;            // block values in shared memory, at most
+constexpr int64_t kSharedValues = 4096;    // block values in shared memory, at most
 constexpr int64_t kFewRows = 64;           // too few rows to fill a GPU with a CUDA block each
+
+struct RowPlan {
+  ReduceLoops loops;
+  Kept kept = Kept::Nowhere;
+  BlockRow row = {};  // if a block keeps it
+};
 
 // What later passes over a row need again stays in registers if the row is short, or with a block, without outer axes that
 // would multiply them, and if it is not too much; else each pass starts from the loads.
-Kept plan(Context& c, std::optional<BlockRow>& row) {
-  const std::vector<int> inner = c.axes(AxisKind::Inner);
-  const int64_t length = c.extent(inner.back());
-  if (c.product(inner) == length) {
-    const std::vector<bool> is_dear = dear_values(c.kernel);
+RowPlan plan_rows(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  const int lane = ir::axes_of(kernel, AxisKind::Inner).back();
+  const int64_t length = kernel.extent(lane);
+  if (kernel.extent_of(AxisKind::Inner) == length) {
+    const std::vector<bool> is_dear = dear_values(kernel);
     const auto dear = [&](Value v) { return is_dear[v]; };
-    const auto read_or_dear = [&](Value v) { return c.kernel.instr(v).op == Op::Load || dear(v); };
-    c.loops = plan_loops(c.kernel, read_or_dear);
-    if (length <= kMaxRegisterRow && c.loops.carried.size() <= kMaxKept) return Kept::Registers;
-    const bool passes = length > kMaxRegisterRow && c.loops.loops > 1, quads = moves_as_quads(c.kernel, inner.back());
-    if (passes && (row = block_row(c, c.loops, length, quads))) return Kept::Block;
-    c.loops = plan_loops(c.kernel, dear);
-    if (passes && (row = block_row(c, c.loops, length, quads))) return Kept::Block;
+    const auto read_or_dear = [&](Value v) { return kernel.instr(v).op == Op::Load || dear(v); };
+    ReduceLoops loops = plan_loops(kernel, read_or_dear);
+    if (length <= kMaxRegisterRow && loops.carried.size() <= kMaxKept) return {std::move(loops), Kept::Registers, {}};
+    const bool passes = length > kMaxRegisterRow && loops.loops > 1, quads = moves_as_quads(kernel, lane);
+    const auto in_block = [&] { return passes ? block_row(kernel, target, loops, length, quads) : std::nullopt; };
+    std::optional<BlockRow> row = in_block();
+    if (!row) {
+      loops = plan_loops(kernel, dear);
+      row = in_block();
+    }
+    if (row) return {std::move(loops), Kept::Block, *std::move(row)};
   }
-  c.loops = plan_loops(c.kernel, [](Value) { return false; });
-  return Kept::Nowhere;
+  return {plan_loops(kernel, [](Value) { return false; })};
 }
 
-class Rows : RowGangs {
+class Rows : RowGroups {
  public:
-  Rows(Context& c, Kept kept) : RowGangs(c, kept, c.target.threads), writes_over_(!in_place_results(c.kernel, c.loops).empty()) {
+  Rows(Context& c, Kept kept) : RowGroups(c, kept, c.target.threads), writes_over_(!in_place_results(c.kernel, c.loops).empty()) {
     for (Value v : plan_.carried) carry_[v] = b_.add_buffer({"kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, slots_});
     int64_t kept_registers = 0;
     for (int l = 0; l < plan_.loops; ++l) {
@@ -67,62 +76,31 @@ class Rows : RowGangs {
     begin(kept_registers);
   }
 
-  void lower() {
-    if (blocks_ > kMaxShared || (blocks_ >= kSplitBlocks && row_count_ < kFewRows)) {
-      c_.out.schedule = "split";
-      split_program();
-    } else if (blocks_ > 1) {
-      long_program();
-    } else {
-      short_program();
-    }
-  }
-
- private:
-  // A phase with a warp, or a part of one, for each row: body(row). A warp stays together: where it takes several rows, those
-  // past the last are the last row again.
-  template <typename Body>
-  void each_row(std::string name, const Body& body) {
-    const ValueId block = c_.begin_phase(std::move(name), ceil_div(row_count_, gangs_));
-    bind_gang();
-    ValueId row = c_.add(c_.mul(block, c_.literal(gangs_)), gang_number_);
-    const ValueId within = c_.below(row, row_count_, gangs_);
-    const bool several = gang_ < kWarp;
-    if (several && within >= 0) row = c_.minimum(row, c_.sub(nest_.size(row_count_), c_.literal(1)));
-    is_row_ = several && writes_over_ ? within : -1;
-    nest_.when(several ? -1 : within, [&] {
-      nest_.bind_linear(rows_, row);
-      body(row);
-    });
-    is_row_ = -1;
-    c_.end_phase();
-  }
-
   void short_program() {
     each_row("rows", [&](ValueId) {
       for (int l = 0; l < plan_.loops; ++l) {
-        emit_row(l, lane_in_gang_);
+        emit_row(l, lane_in_group_);
         accumulate(l, -1);
         for (Value v : reductions(l)) finish(v, fold(v));
       }
-      emit_row(plan_.loops, lane_in_gang_);
+      emit_row(plan_.loops, lane_in_group_);
     });
   }
 
   void long_program() {
-    int64_t room = gangs_;  // a size class: part of the code
+    int64_t room = groups_;  // a size class: part of the code
     while (room < blocks_) room *= 4;
     for (const auto& [v, accumulator] : accumulators_) {
       partials_[v] = c_.reducer(v).buffers("blocks" + std::to_string(v), Space::Shared, -1, room);
     }
     nest_.bind_linear(rows_, c_.begin_phase("rows", row_count_));
-    bind_gang();
+    bind_group();
     const ValueId blocks = nest_.size(blocks_);
     for (int l = 0; l < plan_.loops; ++l) {
       emit_row(l, c_.thread());
-      const bool several = gang_ < kWarp;
-      c_.loop(several ? c_.literal(0) : gang_number_, blocks, gangs_, [&](ValueId first) {
-        const ValueId block = several ? of_gang(first, blocks) : first;
+      const bool several = group_ < kWarp;
+      c_.loop(several ? c_.literal(0) : group_number_, blocks, groups_, [&](ValueId first) {
+        const ValueId block = several ? block_of_group(first, blocks) : first;
         accumulate(l, block);
         store_partials(l, block);
       });
@@ -134,9 +112,6 @@ class Rows : RowGangs {
     c_.end_phase();
   }
 
-  // The gang's block among those from `first` on. A warp stays together: past the last block that one is done again.
-  ValueId of_gang(ValueId first, ValueId blocks) { return c_.minimum(c_.add(first, gang_number_), c_.sub(blocks, c_.literal(1))); }
-
   void split_program() {
     for (const auto& [v, accumulator] : accumulators_) partials_[v] = c_.partials(v, Space::Global, row_count_ * blocks_);
     for (int l = 0; l < plan_.loops; ++l) {
@@ -145,15 +120,38 @@ class Rows : RowGangs {
     }
   }
 
-  // A gang for each block of the tree: element stores, and block values to global memory.
+ private:
+  // A phase with a warp, or a part of one, for each row: body(row). A warp stays together: where it takes several rows, those
+  // past the last are the last row again.
+  template <typename Body>
+  void each_row(std::string name, const Body& body) {
+    const ValueId block = c_.begin_phase(std::move(name), ceil_div(row_count_, groups_));
+    bind_group();
+    ValueId row = c_.add(c_.mul(block, c_.literal(groups_)), group_number_);
+    const ValueId within = c_.below(row, row_count_, groups_);
+    const bool several = group_ < kWarp;
+    if (several && within >= 0) row = c_.minimum(row, c_.sub(nest_.size(row_count_), c_.literal(1)));
+    is_row_ = several && writes_over_ ? within : -1;
+    nest_.when(several ? -1 : within, [&] {
+      nest_.bind_linear(rows_, row);
+      body(row);
+    });
+    is_row_ = -1;
+    c_.end_phase();
+  }
+
+  // The group's block among those from `first` on. A warp stays together: past the last block that one is done again.
+  ValueId block_of_group(ValueId first, ValueId blocks) { return c_.minimum(c_.add(first, group_number_), c_.sub(blocks, c_.literal(1))); }
+
+  // A group for each block of the tree: element stores, and block values to global memory.
   void split_blocks(int l) {
-    const int64_t teams = ceil_div(blocks_, gangs_);  // CUDA blocks a row
-    const ValueId number = c_.begin_phase("blocks" + std::to_string(l), row_count_ * teams);
-    auto [row, team] = c_.divide(number, nest_.size(teams));
-    bind_gang();
-    const bool several = gang_ < kWarp;
-    const ValueId blocks = nest_.size(blocks_), first = c_.mul(team, c_.literal(gangs_));
-    const ValueId block = several ? of_gang(first, blocks) : c_.add(first, gang_number_);
+    const int64_t blocks_of_row = ceil_div(blocks_, groups_);  // CUDA blocks
+    const ValueId number = c_.begin_phase("blocks" + std::to_string(l), row_count_ * blocks_of_row);
+    auto [row, block_of_row] = c_.divide(number, nest_.size(blocks_of_row));
+    bind_group();
+    const bool several = group_ < kWarp;
+    const ValueId blocks = nest_.size(blocks_), first = c_.mul(block_of_row, c_.literal(groups_));
+    const ValueId block = several ? block_of_group(first, blocks) : c_.add(first, group_number_);
     nest_.when(several ? -1 : c_.less(block, blocks), [&, row = row] {
       nest_.bind_linear(rows_, row);
       recall(l, [row](int) { return row; });
@@ -172,7 +170,7 @@ class Rows : RowGangs {
       for (Value v : reductions(l)) fold_partials(v, base, blocks);
       emit_values(l + 1);
       nest_.when(is_row_, [&] {
-        only(lane_in_gang_, [&] {
+        only(lane_in_group_, [&] {
           emit_after(l);
           remember(l, place, row_count_);
         });
@@ -183,14 +181,14 @@ class Rows : RowGangs {
   // The same of many block values, which one warp would wait for step after step: a CUDA block a row, whose threads bring a tile of them
   // to shared memory at once.
   void split_rows_in_tiles(int l) {
-    int64_t bytes = 0, tile = kTile;
+    int64_t bytes = 0, tile = kSharedValues;
     for (Value v : reductions(l)) bytes += ir::item_size(nest_.instr(nest_.instr(v).args[0]).dtype) + (c_.reducer(v).has_index() ? 8 : 0);
     while (tile > threads_ && (tile * bytes > c_.target.static_shared_bytes() || tile / 2 >= blocks_)) tile /= 2;
     std::vector<AccumulatorBuffers> tiles;
     for (Value v : reductions(l)) tiles.push_back(c_.reducer(v).buffers("tile" + std::to_string(v), Space::Shared, -1, tile));
 
     const ValueId row = c_.begin_phase("rows" + std::to_string(l), row_count_);
-    bind_gang();
+    bind_group();
     const auto place = [row](int) { return row; };
     nest_.bind_linear(rows_, row);
     recall(l, place);
@@ -227,12 +225,34 @@ class Rows : RowGangs {
   const bool writes_over_;  // results may lie over operands
 };
 
+template <void (Rows::*program)()>
+void lower_by(Context& c) {
+  RowPlan plan = plan_rows(c.kernel, c.target);
+  c.loops = std::move(plan.loops);
+  (Rows(c, plan.kept).*program)();
+}
+
 }  // namespace
 
-void lower_rows(Context& c) {
-  std::optional<BlockRow> row;
-  const Kept kept = plan(c, row);
-  row ? lower_rows_in_block(c, *row) : Rows(c, kept).lower();
+RowProgram row_program(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  std::vector<int> outer = ir::axes_of(kernel, AxisKind::Inner);
+  const int64_t length = kernel.extent(outer.back()), rows = kernel.extent_of(AxisKind::Parallel);
+  outer.pop_back();
+  int64_t count = 1;
+  for (const int axis : outer) count *= kernel.extent(axis);
+  const int64_t blocks = row_blocks(count, length).count;
+  if (plan_rows(kernel, target).kept == Kept::Block) return RowProgram::InBlock;
+  if (blocks > kMaxShared || (blocks >= kSplitBlocks && rows < kFewRows)) return RowProgram::Split;
+  return blocks > 1 ? RowProgram::Long : RowProgram::Short;
+}
+
+void lower_short_rows(Context& c) { lower_by<&Rows::short_program>(c); }
+void lower_long_rows(Context& c) { lower_by<&Rows::long_program>(c); }
+void lower_rows_split(Context& c) { lower_by<&Rows::split_program>(c); }
+void lower_rows_in_block(Context& c) {
+  RowPlan plan = plan_rows(c.kernel, c.target);
+  c.loops = std::move(plan.loops);
+  lower_rows_in_block(c, plan.row);
 }
 
 }  // namespace tenon::passes::gpu

@@ -11,7 +11,7 @@
 #include <set>
 #include <tuple>
 
-#include "passes/schedule/gpu/row_gangs.h"
+#include "passes/schedule/gpu/row_groups.h"
 
 namespace tenon::passes::gpu {
 namespace {
@@ -46,18 +46,19 @@ void find_places(const ir::Kernel& kernel, const ReduceLoops& plan, BlockRow& ro
 
 // What the chains of reduction number r of a loop lie in, which those of other loops share.
 using ChainPlace = std::tuple<size_t, DType, bool>;
-ChainPlace chain_place(Context& c, Value reduction, size_t number) {
-  return {number, c.kernel.instr(c.kernel.instr(reduction).args[0]).dtype, c.reducer(reduction).has_index()};
+ChainPlace chain_place(const ir::Kernel& kernel, Value reduction, size_t number) {
+  const Instr& in = kernel.instr(reduction);
+  return {number, kernel.instr(in.args[0]).dtype, Reducer::has_index(in.op)};
 }
 
 // What a block has of shared memory: kept values, chains, block values.
-int64_t shared_bytes(Context& c, const ReduceLoops& plan, const BlockRow& row) {
+int64_t shared_bytes(const ir::Kernel& kernel, const ReduceLoops& plan, const BlockRow& row) {
   int64_t bytes = 0;
   for (DType dtype : row.places) bytes += row.shared_slots() * ir::item_size(dtype);
   std::set<ChainPlace> places;
   for (const std::vector<Value>& loop : plan.reductions) {
     for (size_t r = 0; r < loop.size(); ++r) {
-      places.insert(chain_place(c, loop[r], r));
+      places.insert(chain_place(kernel, loop[r], r));
       bytes += 32 + 16 * ceil_div(row.chains() * kChainSpan, ir::kLaneBlock);  // its block values, at most
     }
   }
@@ -65,9 +66,9 @@ int64_t shared_bytes(Context& c, const ReduceLoops& plan, const BlockRow& row) {
   return bytes;
 }
 
-class RowsInBlock : RowGangs {
+class RowsInBlock : RowGroups {
  public:
-  RowsInBlock(Context& c, const BlockRow& row) : RowGangs(c, Kept::Block, row.threads), row_(row) {
+  RowsInBlock(Context& c, const BlockRow& row) : RowGroups(c, Kept::Block, row.threads), row_(row) {
     keep();
     int64_t kept = 0;
     for (DType dtype : row.places) kept += words(dtype) * row.slots();
@@ -77,9 +78,9 @@ class RowsInBlock : RowGangs {
   void lower() {
     add_sums();
     nest_.bind_linear(rows_, c_.begin_phase("rows", row_count_));
-    bind_gang();
-    std::tie(team_, lane_in_team_) = c_.divide(c_.thread(), c_.literal(kLanes / row_.lanes));
-    lane_in_team_ = c_.mul(lane_in_team_, c_.literal(row_.lanes));
+    bind_group();
+    std::tie(chain_group_, first_lane_) = place_in_group(c_, kLanes / row_.lanes);
+    first_lane_ = c_.mul(first_lane_, c_.literal(row_.lanes));
     for (int l = 0; l < plan_.loops; ++l) {
       emit_row(l, c_.thread());
       c_.in_scope([&] {
@@ -127,7 +128,7 @@ class RowsInBlock : RowGangs {
         const std::string number = std::to_string(v);
         partials_[v] = c_.reducer(v).buffers("blocks" + number, Space::Shared, -1, blocks);
         chain_[v] = c_.reducer(v).buffers("chain" + number, Space::Local, -1, row_.lanes);
-        auto [place, fresh] = places.try_emplace(chain_place(c_, v, r));
+        auto [place, fresh] = places.try_emplace(chain_place(c_.kernel, v, r));
         if (fresh) place->second = c_.reducer(v).buffers("chains" + number, Space::Shared, -1, row_.chains() * kLanes);
         chains_[v] = place->second;
       }
@@ -136,8 +137,8 @@ class RowsInBlock : RowGangs {
 
   // A chain of each of the thread's lanes: its elements in loop l, and what they come to.
   void chain(int l, ValueId round, bool in_shared) {
-        const ValueId number = c_.add(c_.mul(team_, c_.literal(row_.rounds)), round);
-    const ValueId begin = c_.add(c_.mul(number, c_.literal(kChainSpan)), lane_in_team_);
+    const ValueId number = c_.add(c_.mul(chain_group_, c_.literal(row_.rounds)), round);
+    const ValueId begin = c_.add(c_.mul(number, c_.literal(kChainSpan)), first_lane_);
     const auto start_chain = [&](Value v) {
       for (int64_t part = 0; part < row_.lanes; ++part) c_.reducer(v).store(chain_.at(v), c_.literal(part), c_.reducer(v).identity());
     };
@@ -153,7 +154,7 @@ class RowsInBlock : RowGangs {
     }, true);
     for (Value v : reductions(l)) {
       const Accumulator sums = c_.reducer(v).load(chain_.at(v), c_.literal(0), static_cast<int>(row_.lanes));
-      c_.reducer(v).store(chains_.at(v), c_.add(c_.mul(number, c_.literal(kLanes)), lane_in_team_), sums);
+      c_.reducer(v).store(chains_.at(v), c_.add(c_.mul(number, c_.literal(kLanes)), first_lane_), sums);
     }
   }
 
@@ -200,11 +201,11 @@ class RowsInBlock : RowGangs {
   void add_chains(Value v, size_t number) {
     Reducer chain = c_.reducer(v), total = chain.total();
     const AccumulatorBuffers& lanes = (total.keeps_rest() ? totals_ : accumulators_).at(v);
-    const ValueId blocks = nest_.size(blocks_), shift = c_.literal(static_cast<int64_t>(number) % gangs_);
-    const ValueId before = c_.add(gang_number_, c_.sub(c_.literal(gangs_), shift));
-    const ValueId first = b_.op(Op::Where, {c_.less(gang_number_, shift), before, c_.sub(gang_number_, shift)});
+    const ValueId blocks = nest_.size(blocks_), shift = c_.literal(static_cast<int64_t>(number) % groups_);
+    const ValueId before = c_.add(group_number_, c_.sub(c_.literal(groups_), shift));
+    const ValueId first = b_.op(Op::Where, {c_.less(group_number_, shift), before, c_.sub(group_number_, shift)});
     const int64_t all = row_.chains();
-    c_.loop(first, blocks, gangs_, [&](ValueId block) {
+    c_.loop(first, blocks, groups_, [&](ValueId block) {
       start(total, lanes);
       const ValueId begin = c_.mul(block, c_.literal(kChainsOfBlock));
       const bool whole = blocks_ <= 1 || all % kChainsOfBlock == 0;
@@ -220,43 +221,43 @@ class RowsInBlock : RowGangs {
       std::vector<Accumulator> sums = lanes_in(total, lanes);
       for (Accumulator& sum : sums) sum = total.whole(sum);
       const Accumulator state = fold(chain, std::move(sums));
-      only(lane_in_gang_, [&] { chain.store(partials_.at(v), block, state); });
+      only(lane_in_group_, [&] { chain.store(partials_.at(v), block, state); });
     });
   }
 
   const BlockRow& row_;
   std::map<Value, int32_t> in_thread_, in_shared_;      // where kept values are
   std::map<Value, AccumulatorBuffers> chain_, chains_;  // a thread's chain of each lane; shared: of all
-  ValueId team_ = -1, lane_in_team_ = -1;
+  ValueId chain_group_ = -1, first_lane_ = -1;
 };
 
 }  // namespace
 
-int64_t BlockRow::teams() const { return threads * lanes / kLanes; }
-int64_t BlockRow::chains() const { return teams() * rounds; }
+int64_t BlockRow::groups() const { return threads * lanes / kLanes; }
+int64_t BlockRow::chains() const { return groups() * rounds; }
 int64_t BlockRow::slots() const { return in_registers * ir::kReduceChain * lanes; }
 int64_t BlockRow::shared_slots() const { return (rounds - in_registers) * ir::kReduceChain * threads * lanes; }
 
-std::optional<BlockRow> block_row(Context& c, const ReduceLoops& plan, int64_t length, bool quads) {
+std::optional<BlockRow> block_row(const ir::Kernel& kernel, const ir::GpuTarget& target, const ReduceLoops& plan, int64_t length, bool quads) {
   constexpr int64_t kLeast = 128, kMost = 1024, kOfThread = 16, kManyScalars = 16;
   // Each scalar takes a register of each thread: with many of them (random numbers) half the threads have twice the registers.
-  const auto scalars = std::count_if(c.kernel.instrs.begin(), c.kernel.instrs.end(), [](const Instr& in) { return in.op == Op::Scalar; });
+  const auto scalars = std::count_if(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& in) { return in.op == Op::Scalar; });
   const int64_t wider = scalars > kManyScalars ? 2 : 1;
   BlockRow row;
   row.lanes = quads ? kQuad : 1;
-  find_places(c.kernel, plan, row);
+  find_places(kernel, plan, row);
   for (const std::vector<Value>& loop : plan.reductions) {
     for (Value v : loop) {
-      const bool in_order = c.kernel.instr(v).op == Op::Prod && ir::is_float(c.kernel.instr(v).dtype);
+      const bool in_order = kernel.instr(v).op == Op::Prod && ir::is_float(kernel.instr(v).dtype);
       if (in_order) return std::nullopt;
     }
   }
   row.threads = std::clamp(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(ceil_div(length, kOfThread)))), kLeast, kMost / wider);
-  row.rounds = ceil_div(length, row.teams() * kChainSpan);
+  row.rounds = ceil_div(length, row.groups() * kChainSpan);
   int64_t registers = 0;
   for (DType dtype : row.places) registers += std::max<int64_t>(1, ir::item_size(dtype) / 4) * ir::kReduceChain * row.lanes;
   row.in_registers = registers == 0 ? row.rounds : std::min(row.rounds, wider * kBlockRegisters / registers);
-  if (row.in_registers == 0 || shared_bytes(c, plan, row) > c.target.shared_bytes) return std::nullopt;
+  if (row.in_registers == 0 || shared_bytes(kernel, plan, row) > target.shared_bytes) return std::nullopt;
   return row;
 }
 

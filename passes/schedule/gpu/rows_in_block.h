@@ -15,14 +15,14 @@ struct BlockRow {
   int64_t threads = 0, lanes = 1, rounds = 0, in_registers = 0;  // a round: a chain of each of the thread's `lanes` neighbours
   std::vector<DType> places;
   std::map<Value, size_t> place_of;
-  int64_t teams() const;   // that take all lanes together
+  int64_t groups() const;  // of threads that take all lanes together
   int64_t chains() const;  // of each lane
   int64_t slots() const;
   int64_t shared_slots() const;
 };
 
 // How a block keeps rows of this length, if it can: a reduction may take chains apart.
-std::optional<BlockRow> block_row(Context& c, const ReduceLoops& plan, int64_t length, bool quads);
+std::optional<BlockRow> block_row(const ir::Kernel& kernel, const ir::GpuTarget& target, const ReduceLoops& plan, int64_t length, bool quads);
 void lower_rows_in_block(Context& c, const BlockRow& row);
 
 }  // namespace tenon::passes::gpu

@@ -2,11 +2,11 @@
 // extreme is one of the operands (the first nan, else the last of the best). Sums and products of floats are rounded, so these have
 // the order of ir/op/scan_order.h.
 //
-//   across   neighbouring lines are neighbours in memory: a thread takes a line. If the lines are few, and their scans
+//   columns  neighbouring lines are neighbours in memory: a thread takes a line. If the lines are few, and their scans
 //            associative, a line is cut into pieces, in two phases (each of which reads the line: reduce, then scan):
 //              phase totals0: a thread a piece: total[piece, line] = sum x[piece's elements, line]
 //              phase lines:   acc = sum total[earlier pieces, line]; for s in the piece { acc += x[s, line]; y[s, line] = acc }
-//   teams    lines that are contiguous, associative scans: scan_teams.cpp
+//   groups   lines that are contiguous, associative scans: scan_groups.cpp
 //   tiles    the same, rounded: scan_tiles.cpp
 //
 // Reduce-then-scan, and what else there is: D. Merrill, M. Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back,
@@ -39,14 +39,6 @@ int64_t contiguous_bytes(const ir::Kernel& kernel, int axis) {
   return bytes;
 }
 
-// Whether the elements of a line, rather than neighbouring lines, lie side by side.
-bool lies_along_lines(const Context& c) {
-  const std::vector<int> lines = c.axes(AxisKind::Parallel);
-  const auto inner = std::find_if(lines.rbegin(), lines.rend(), [&](int a) { return c.extent(a) != 1; });
-  return inner == lines.rend() ||
-         contiguous_bytes(c.kernel, c.axes(AxisKind::Serial).front()) >= contiguous_bytes(c.kernel, *inner);
-}
-
 // Row-level stores are done by whoever takes a line, and whole.
 bool stores_rows(const ir::Kernel& kernel) {
   return std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& i) { return i.op == Op::Store && i.level == Level::Row; });
@@ -54,14 +46,17 @@ bool stores_rows(const ir::Kernel& kernel) {
 
 void one_by_one(Value, const std::function<void(int)>& f) { f(0); }
 
-class Across {
+LinePieces pieces_of_columns(const ir::Kernel& kernel) {
+  const int64_t lines = kernel.extent_of(AxisKind::Parallel), length = kernel.extent_of(AxisKind::Serial);
+  const bool whole = stores_rows(kernel) || !scans_are_associative(kernel);
+  return whole ? LinePieces{1, length} : cut_lines(lines, length, kFewestSteps, kManyLines);
+}
+
+class ScanColumns {
  public:
-  explicit Across(Context& c)
+  explicit ScanColumns(Context& c)
       : c_(c), lines_(c.axes(AxisKind::Parallel)), serial_(c.axes(AxisKind::Serial).front()), count_(c.product(lines_)),
-        length_(c.extent(serial_)) {
-    const bool whole = stores_rows(c.kernel) || !scans_are_associative(c);
-    pieces_ = whole ? LinePieces{1, length_} : cut_lines(count_, length_, kFewestSteps, kManyLines);
-  }
+        length_(c.extent(serial_)), pieces_(pieces_of_columns(c.kernel)) {}
 
   void lower() {
     if (pieces_.count == 1) {
@@ -70,7 +65,6 @@ class Across {
         walk_lines(c_, one_by_one);
       });
     }
-    c_.out.schedule = "split";
     int scans = 0;  // loops that have some
     for (const std::vector<Value>& of_loop : c_.loops.reductions) {
       for (Value v : of_loop) totals_[v] = c_.partials(v, Space::Global, count_ * pieces_.count);
@@ -122,8 +116,8 @@ class Across {
 
 }  // namespace
 
-bool scans_are_associative(const Context& c) {
-  return std::all_of(c.kernel.instrs.begin(), c.kernel.instrs.end(),
+bool scans_are_associative(const ir::Kernel& kernel) {
+  return std::all_of(kernel.instrs.begin(), kernel.instrs.end(),
                      [](const Instr& i) { return !ir::is_scan(i.op) || ir::scan_is_associative(i.op, i.dtype); });
 }
 
@@ -133,17 +127,25 @@ LinePieces cut_lines(int64_t lines, int64_t steps, int64_t fewest, int64_t at_on
   return {ceil_div(steps, of_piece), of_piece};
 }
 
-void scan_across_lines(Context& c) { Across(c).lower(); }
+bool lies_along_lines(const ir::Kernel& kernel) {
+  const std::vector<int> lines = ir::axes_of(kernel, AxisKind::Parallel);
+  const auto inner = std::find_if(lines.rbegin(), lines.rend(), [&](int a) { return kernel.extent(a) != 1; });
+  return inner == lines.rend() ||
+         contiguous_bytes(kernel, ir::axes_of(kernel, AxisKind::Serial).front()) >= contiguous_bytes(kernel, *inner);
+}
 
-void lower_scan(Context& c) {
+ScanProgram scan_program(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  const int64_t lines = kernel.extent_of(AxisKind::Parallel), length = kernel.extent_of(AxisKind::Serial);
+  const bool across = !lies_along_lines(kernel), associative = scans_are_associative(kernel);
+  if (associative ? across && lines >= kFewestLines : length <= kShortLine || (across && lines >= kManyLines))
+    return {ScanWay::Columns, pieces_of_columns(kernel).count > 1};
+  if (associative) return {ScanWay::Groups, pieces_of_groups(kernel, target).count > 1};
+  return {ScanWay::Tiles, pieces_of_tiles(kernel, target).count > 1};
+}
+
+void scan_columns(Context& c) {
   c.loops = plan_loops(c.kernel, [](Value) { return false; });
-  const int64_t lines = c.product(c.axes(AxisKind::Parallel)), length = c.extent(c.axes(AxisKind::Serial).front());
-  const bool across = !lies_along_lines(c);
-  if (scans_are_associative(c)) {
-    across && lines >= kFewestLines ? scan_across_lines(c) : scan_by_teams(c);
-  } else {
-    length <= kShortLine || (across && lines >= kManyLines) ? scan_across_lines(c) : scan_in_tiles(c, !across);
-  }
+  ScanColumns(c).lower();
 }
 
 }  // namespace tenon::passes::gpu

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "passes/schedule/gpu/scan.h"
@@ -29,7 +30,7 @@ namespace tenon::passes::gpu {
 
 namespace {
 
-constexpr int64_t kTile = 2048;      // elements of a tile
+constexpr int64_t kTileElements = 2048;  // elements of a tile
 constexpr int64_t kNarrow = 64;      // positions of a tile of many lines: 32 lines
 constexpr int64_t kAhead = 8;        // positions a thread reads before it goes through them
 constexpr int64_t kBlocks = 4;       // CUDA blocks for each multiprocessor, at least
@@ -39,7 +40,7 @@ constexpr int64_t kThreadsAtOnce = 1536, kThreadsBefore80 = 1024;
 constexpr size_t kUnrolled = 8;          // instructions of a kernel whose threads' parts of a tile stand side by side
 constexpr int64_t kOtherRegisters = 8;  // of a thread, and for each value that is kept, beside three times what it reads ahead of that
 constexpr int64_t kSideBySide = 8;   // lines that are read together, at least: 32 bytes of float32
-static_assert(kTile % ir::kScanRun == 0 && ir::kScanBlock % kTile == 0);
+static_assert(kTileElements % ir::kScanRun == 0 && ir::kScanBlock % kTileElements == 0);
 
 int64_t power_of_two_from(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))); }
 int64_t power_of_two_to(int64_t n) { return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(n))); }
@@ -51,40 +52,86 @@ bool is_cuttable(const ir::Kernel& kernel) {
   });
 }
 
+ReduceLoops loops_of(const ir::Kernel& kernel) {
+  const std::vector<bool> dear = dear_values(kernel);
+  const auto is_overwritten = [&](const Instr& load) { return load.op == Op::Load && kernel.buffer(load.slot).role == ir::Role::InOut; };
+  return plan_loops(kernel, [&](Value v) { return dear[v] || is_overwritten(kernel.instr(v)); });
+}
+
+// What has a tile: values that a later loop reads, and scans.
+std::set<Value> kept_values(const ReduceLoops& plan) {
+  std::set<Value> kept(plan.carried.begin(), plan.carried.end());
+  for (const std::vector<Value>& scans : plan.reductions) kept.insert(scans.begin(), scans.end());
+  return kept;
+}
+
+struct TileShape {
+  int64_t together = 1, width = 1;        // lines of a block, positions of a tile: powers of two
+  int64_t row = 1, runs = 1, rows = 1;    // positions of a row, rows of a line, rows of a tile
+  LinePieces pieces{1, 1};                // of a line, in scan blocks
+  int resident = 1;                       // blocks that a multiprocessor has registers for
+  int64_t pitch() const { return row + 1; }  // odd, so that neighbouring rows are in other banks
+};
+
+// How many lines of how many positions, so that the tiles of what is kept fit and all multiprocessors have some; then the pieces.
+TileShape choose_tile(const ir::Kernel& kernel, const ir::GpuTarget& target, const ReduceLoops& plan) {
+  TileShape tile;
+  int64_t registers = kOtherRegisters, item_bytes = 0;
+  for (Value v : kept_values(plan)) {
+    const int item_size = ir::item_size(kernel.instr(v).dtype);
+    registers += kOtherRegisters + 3 * kAhead * std::max<int64_t>(1, item_size / 4);
+    item_bytes += item_size;
+  }
+  tile.resident = resident_blocks((target.compute >= 80 ? kThreadsAtOnce : kThreadsBefore80) / target.threads, target.threads, registers);
+  const int64_t count = kernel.extent_of(AxisKind::Parallel), length = kernel.extent_of(AxisKind::Serial);
+  const int64_t blocks = ceil_div(length, ir::kScanBlock);
+  const bool by_runs = scans_by_runs(kernel), along = lies_along_lines(kernel);
+  const bool is_cut = by_runs && blocks >= kFewestBlocks && is_cuttable(kernel);
+  const int64_t most = power_of_two_to(std::min<int64_t>(kTileElements / std::min(power_of_two_from(length), kNarrow), target.threads));
+  // Runs fill a tile of one line as well as many lines do; lines side by side are read together.
+  const int64_t resident = target.multiprocessors * std::max<int64_t>(kBlocks, tile.resident);
+  const int64_t at_once = by_runs && (along || is_cut) ? resident : target.multiprocessors;
+  const int64_t beside = std::min(power_of_two_from(count), std::max(kSideBySide, power_of_two_to(count * blocks / at_once)));
+  const int64_t wanted = is_cut && !along ? beside : power_of_two_to(std::max<int64_t>(1, count / at_once));
+  tile.together = std::min(most, wanted);
+  tile.width = std::min(power_of_two_from(length), kTileElements / tile.together);
+  const auto fits = [&] {
+    tile.row = by_runs ? std::min(tile.width, ir::kScanRun) : tile.width;
+    tile.runs = tile.width / tile.row;
+    tile.rows = tile.together * tile.runs;
+    return tile.rows * (tile.pitch() + 1) * item_bytes <= target.static_shared_bytes();
+  };
+  while (!fits() && tile.width > (by_runs ? ir::kScanRun : 1)) tile.width /= 2;
+  while (!fits() && tile.together > 1) tile.together /= 2;
+  if (is_cut) tile.pieces = cut_lines(ceil_div(count, tile.together), blocks, 1, resident);
+  return tile;
+}
+
 class Tiles : Staged {
  public:
-  Tiles(Context& c, bool along)
-      : Staged(c, c.loops), c_(c), along_(along), lines_(c.axes(AxisKind::Parallel)), serial_(c.axes(AxisKind::Serial).front()),
+  explicit Tiles(Context& c)
+      : Staged(c, c.loops), c_(c), along_(lies_along_lines(c.kernel)), lines_(c.axes(AxisKind::Parallel)), serial_(c.axes(AxisKind::Serial).front()),
         count_(c.product(lines_)), length_(c.extent(serial_)), blocks_(ceil_div(length_, ir::kScanBlock)),
-        by_runs_(scans_by_runs(c.kernel)) {
-    std::map<Value, DType> kept;
-    for (Value v : plan_.carried) kept[v] = nest_.instr(v).dtype;
-    for (const std::vector<Value>& scans : plan_.reductions) {
-      for (Value v : scans) kept[v] = nest_.instr(v).dtype;
-      loops_ += scans.empty() ? 0 : 1;
-    }
-    int64_t registers = kOtherRegisters;
-    for (const auto& [v, dtype] : kept) registers += kOtherRegisters + 3 * kAhead * std::max<int64_t>(1, ir::item_size(dtype) / 4);
-    c_.ask_for_blocks((c_.target.compute >= 80 ? kThreadsAtOnce : kThreadsBefore80) / c_.target.threads, registers);
-    choose_tile(kept);
+        by_runs_(scans_by_runs(c.kernel)), tile_(choose_tile(c.kernel, c.target, c.loops)) {
+    for (const std::vector<Value>& scans : plan_.reductions) loops_ += scans.empty() ? 0 : 1;
+    c_.out.tree.resident = tile_.resident;
     const auto buffer = [&](const char* name, Value v, Space space, int64_t count) {
       return b_.add_buffer({name + std::to_string(v), nest_.instr(v).dtype, space, -1, count});
     };
-    for (const auto& [v, dtype] : kept) kept_[v] = buffer("kept", v, Space::Shared, rows_ * pitch());
-    ahead_ = std::min(kAhead, row_);
+    for (Value v : kept_values(plan_)) kept_[v] = buffer("kept", v, Space::Shared, tile_.rows * pitch());
+    ahead_ = std::min(kAhead, tile_.row);
     for (const std::vector<Value>& scans : plan_.reductions) {
       for (Value v : scans) {
         read_[v] = buffer("ahead", v, Space::Local, ahead_);
         if (!goes_by_runs(v)) continue;
-        if (runs_ > 1 || pieces_.count > 1) totals_[v] = buffer("totals", v, Space::Shared, rows_);
-        if (pieces_.count > 1) sums_[v] = c_.partials(v, Space::Global, count_ * blocks_).value;
+        if (tile_.runs > 1 || tile_.pieces.count > 1) totals_[v] = buffer("totals", v, Space::Shared, tile_.rows);
+        if (tile_.pieces.count > 1) sums_[v] = c_.partials(v, Space::Global, count_ * blocks_).value;
       }
     }
   }
 
   void lower() {
-    if (pieces_.count > 1) {
-      c_.out.schedule = "split";
+    if (tile_.pieces.count > 1) {
       for (int l = 0; l < loops_; ++l) {
         phase("totals" + std::to_string(l), l, false);
         starts("starts" + std::to_string(l), l);
@@ -102,39 +149,15 @@ class Tiles : Staged {
     return by_runs_ && (ir::scan_by_runs(scan.op, scan.dtype) || ir::scan_is_associative(scan.op, scan.dtype));
   }
 
-  // How many lines of how many positions, so that the tiles of what is kept fit and all multiprocessors have some; then the pieces.
-  void choose_tile(const std::map<Value, DType>& kept) {
-    const bool is_cut = by_runs_ && blocks_ >= kFewestBlocks && is_cuttable(c_.kernel);
-    const int64_t most = power_of_two_to(std::min<int64_t>(kTile / std::min(power_of_two_from(length_), kNarrow), c_.target.threads));
-    // Runs fill a tile of one line as well as many lines do; lines side by side are read together.
-    const int64_t resident = c_.target.multiprocessors * std::max<int64_t>(kBlocks, c_.out.tree.resident);
-    const int64_t at_once = by_runs_ && (along_ || is_cut) ? resident : c_.target.multiprocessors;
-    const int64_t beside = std::min(power_of_two_from(count_), std::max(kSideBySide, power_of_two_to(count_ * blocks_ / at_once)));
-    const int64_t wanted = is_cut && !along_ ? beside : power_of_two_to(std::max<int64_t>(1, count_ / at_once));
-    together_ = std::min(most, wanted);
-    width_ = std::min(power_of_two_from(length_), kTile / together_);
-    int64_t item_bytes = 0;
-    for (const auto& [v, dtype] : kept) item_bytes += ir::item_size(dtype);
-    const auto fits = [&] {
-      row_ = by_runs_ ? std::min(width_, ir::kScanRun) : width_;
-      runs_ = width_ / row_;
-      rows_ = together_ * runs_;
-      return rows_ * (pitch() + 1) * item_bytes <= c_.target.static_shared_bytes();
-    };
-    while (!fits() && width_ > (by_runs_ ? ir::kScanRun : 1)) width_ /= 2;
-    while (!fits() && together_ > 1) together_ /= 2;
-    if (is_cut) pieces_ = cut_lines(ceil_div(count_, together_), blocks_, 1, resident);
-  }
-
-  int64_t pitch() const { return row_ + 1; }  // odd, so that neighbouring rows are in other banks
-  ValueId row_of(ValueId run, ValueId in_block) { return c_.add(c_.mul(run, c_.literal(together_)), in_block); }
+  int64_t pitch() const { return tile_.pitch(); }
+  ValueId row_of(ValueId run, ValueId in_block) { return c_.add(c_.mul(run, c_.literal(tile_.together)), in_block); }
   ValueId place_of(ValueId row, ValueId position) { return c_.add(c_.mul(row, c_.literal(pitch())), position); }
 
   // The loops up to `last` for each line, or piece of one. What is stored, if not `stores`, is the sums of the scan blocks.
   void phase(std::string name, int last, bool stores) {
-    ValueId group = c_.begin_phase(std::move(name), ceil_div(count_, together_) * pieces_.count), piece = -1;
-    if (pieces_.count > 1) std::tie(group, piece) = c_.divide(group, nest_.size(pieces_.count));
-    first_line_ = c_.mul(group, c_.literal(together_));
+    ValueId group = c_.begin_phase(std::move(name), ceil_div(count_, tile_.together) * tile_.pieces.count), piece = -1;
+    if (tile_.pieces.count > 1) std::tie(group, piece) = c_.divide(group, nest_.size(tile_.pieces.count));
+    first_line_ = c_.mul(group, c_.literal(tile_.together));
     carry_.clear();
     for (int l = 0; l <= last; ++l) {
       for (Value v : plan_.carried_in[l]) carry_[v] = kept_.at(v);
@@ -146,11 +169,11 @@ class Tiles : Staged {
     }
     ValueId begin = c_.literal(0), end = nest_.extent(serial_);
     if (piece >= 0) {
-      const ValueId of_piece = nest_.size(pieces_.steps * ir::kScanBlock);
+      const ValueId of_piece = nest_.size(tile_.pieces.steps * ir::kScanBlock);
       begin = c_.mul(piece, of_piece);
       end = c_.piece_end(begin, of_piece, end);
     }
-    c_.loop(begin, end, width_, [&](ValueId base) {
+    c_.loop(begin, end, tile_.width, [&](ValueId base) {
       for (int l = 0; l <= last; ++l) {
         elements(l, base, stores);
         if (reductions(l).empty()) continue;
@@ -171,9 +194,9 @@ class Tiles : Staged {
       return;
     }
     ScanLine::Earlier earlier;
-    if (pieces_.count > 1 && is_started) {
+    if (tile_.pieces.count > 1 && is_started) {
       earlier = [this, v](ValueId at) { return b_.load(sums_.at(v), block_of_line(at), 1); };
-    } else if (pieces_.count > 1) {
+    } else if (tile_.pieces.count > 1) {
       earlier = [this, v](ValueId) { return c_.reducer(v).identity().value; };
     }
     by_run_.try_emplace(v, c_, v, 1, length_, std::move(earlier));
@@ -181,7 +204,7 @@ class Tiles : Staged {
   // Where the scan block that `at` is in has its sum, for this thread's line. Past the last line it is the last one.
   ValueId block_of_line(ValueId at) {
     ValueId line = c_.add(first_line_, c_.thread());
-    if (count_ % together_ != 0) line = c_.minimum(line, c_.sub(nest_.size(count_), c_.literal(1)));
+    if (count_ % tile_.together != 0) line = c_.minimum(line, c_.sub(nest_.size(count_), c_.literal(1)));
     return c_.add(c_.mul(line, nest_.size(blocks_)), b_.quotient(at, c_.literal(ir::kScanBlock)));
   }
 
@@ -192,15 +215,15 @@ class Tiles : Staged {
   template <typename Body>
   void each_element(const Body& body) {
     const auto with = [&](ValueId element) {
-      const auto [outer, inner] = c_.divide(element, c_.literal(along_ ? width_ : together_));
+      const auto [outer, inner] = c_.divide(element, c_.literal(along_ ? tile_.width : tile_.together));
       const ValueId in_block = along_ ? outer : inner, in_tile = along_ ? inner : outer;
-      if (runs_ == 1) return body(Element{in_block, in_block, in_tile, place_of(in_block, in_tile)});
-      const auto [run, position] = c_.divide(in_tile, c_.literal(row_));
+      if (tile_.runs == 1) return body(Element{in_block, in_block, in_tile, place_of(in_block, in_tile)});
+      const auto [run, position] = c_.divide(in_tile, c_.literal(tile_.row));
       const ValueId row = row_of(run, in_block);
       body(Element{row, in_block, in_tile, place_of(row, position)});
     };
-    const ValueId count = c_.literal(together_ * width_);
-    const bool unrolls = together_ * width_ % c_.target.threads == 0 && c_.kernel.instrs.size() <= kUnrolled;  // all loads are under way at once
+    const ValueId count = c_.literal(tile_.together * tile_.width);
+    const bool unrolls = tile_.together * tile_.width % c_.target.threads == 0 && c_.kernel.instrs.size() <= kUnrolled;  // all loads are under way at once
     if (!unrolls) return c_.loop(c_.thread(), count, c_.target.threads, with);
     c_.loop(c_.literal(0), count, c_.target.threads, [&](ValueId first) { with(c_.add(first, c_.thread())); }, true);
   }
@@ -212,8 +235,8 @@ class Tiles : Staged {
     }
     each_element([&](const Element& e) {
       const ValueId line = c_.add(first_line_, e.in_block), position = c_.add(base, e.in_tile);
-      const ValueId before_end = length_ % width_ == 0 ? -1 : c_.less(position, nest_.extent(serial_));
-      nest_.when(c_.below(line, count_, together_), [&] {
+      const ValueId before_end = length_ % tile_.width == 0 ? -1 : c_.less(position, nest_.extent(serial_));
+      nest_.when(c_.below(line, count_, tile_.together), [&] {
         nest_.when(before_end, [&] {
           nest_.bind_linear(lines_, line);
           emit_values(0);
@@ -240,22 +263,22 @@ class Tiles : Staged {
     });
   }
   // The end of a row that begins at a position, in lines of `length`.
-  ValueId end_of_row(ValueId begin, ValueId length) { return c_.minimum(c_.literal(row_), c_.sub(length, begin)); }
+  ValueId end_of_row(ValueId begin, ValueId length) { return c_.minimum(c_.literal(tile_.row), c_.sub(length, begin)); }
 
   void walk(int l, ValueId base) {
     const ValueId length = nest_.extent(serial_);
-    const auto row_end = [&] { return length_ % width_ == 0 ? c_.literal(row_) : end_of_row(base, length); };
-    const auto has_line = [&] { return c_.less(c_.thread(), c_.literal(together_)); };
+    const auto row_end = [&] { return length_ % tile_.width == 0 ? c_.literal(tile_.row) : end_of_row(base, length); };
+    const auto has_line = [&] { return c_.less(c_.thread(), c_.literal(tile_.together)); };
     for (Value v : reductions(l)) {
       if (!goes_by_runs(v)) {
         nest_.when(has_line(), [&] {
           const auto step = [&](ValueId x) { return c_.reducer(v).take(registers_.at(v), {x, -1}).value; };
-          if (runs_ == 1) return walk_row(v, c_.thread(), row_end(), step);
-          c_.loop(c_.literal(0), c_.literal(runs_), 1, [&](ValueId run) {
-            walk_row(v, row_of(run, c_.thread()), end_of_row(c_.add(base, c_.mul(run, c_.literal(row_))), length), step);
+          if (tile_.runs == 1) return walk_row(v, c_.thread(), row_end(), step);
+          c_.loop(c_.literal(0), c_.literal(tile_.runs), 1, [&](ValueId run) {
+            walk_row(v, row_of(run, c_.thread()), end_of_row(c_.add(base, c_.mul(run, c_.literal(tile_.row))), length), step);
           });
         });
-      } else if (runs_ == 1) {
+      } else if (tile_.runs == 1) {
         nest_.when(has_line(), [&] {
           ScanLine& line = by_run_.at(v);
           line.begin_run(base);
@@ -265,14 +288,14 @@ class Tiles : Staged {
         walk_rows(v, base, length, false);
       }
     }
-    if (runs_ == 1 || std::none_of(reductions(l).begin(), reductions(l).end(), [&](Value v) { return goes_by_runs(v); })) return;
+    if (tile_.runs == 1 || std::none_of(reductions(l).begin(), reductions(l).end(), [&](Value v) { return goes_by_runs(v); })) return;
     b_.barrier();
     nest_.when(has_line(), [&] {
       for (Value v : reductions(l)) {
         if (!goes_by_runs(v)) continue;
         ScanLine& line = by_run_.at(v);
         line.begin_run(base);
-        pass_totals(v, runs_, [&](ValueId run) { return row_of(run, c_.thread()); }, [&](ValueId total) {
+        pass_totals(v, tile_.runs, [&](ValueId run) { return row_of(run, c_.thread()); }, [&](ValueId total) {
           const ValueId before = line.before();
           line.pass_run(total);
           return before;
@@ -283,11 +306,11 @@ class Tiles : Staged {
 
   // A thread for each row, from its own beginning; `exclusive`: each place gets what comes before it. The totals stand beside.
   void walk_rows(Value v, ValueId base, ValueId length, bool exclusive) {
-    nest_.when(c_.less(c_.thread(), c_.literal(rows_)), [&] {
+    nest_.when(c_.less(c_.thread(), c_.literal(tile_.rows)), [&] {
       Reducer reduce = c_.reducer(v);
       const Accumulator sum = reduce.open(reduce.identity());
-      const ValueId run = exclusive ? c_.thread() : b_.quotient(c_.thread(), c_.literal(together_));
-      walk_row(v, c_.thread(), end_of_row(c_.add(base, c_.mul(run, c_.literal(row_))), length), [&](ValueId x) {
+      const ValueId run = exclusive ? c_.thread() : b_.quotient(c_.thread(), c_.literal(tile_.together));
+      walk_row(v, c_.thread(), end_of_row(c_.add(base, c_.mul(run, c_.literal(tile_.row))), length), [&](ValueId x) {
         const ValueId before = reduce.read(sum).value, after = reduce.take(sum, {x, -1}).value;
         return exclusive ? before : after;
       });
@@ -310,7 +333,7 @@ class Tiles : Staged {
   }
 
   void add_earlier_runs(int l) {
-    if (runs_ == 1) return;
+    if (tile_.runs == 1) return;
     for (Value v : reductions(l)) {
       if (goes_by_runs(v)) each_element([&](const Element& e) { b_.store(kept_.at(v), e.place, after_earlier(v, e.row, e.place)); });
     }
@@ -318,11 +341,11 @@ class Tiles : Staged {
 
   // Stores the sums of the scan block that ends with this tile, if one does.
   void store_sums(int l, ValueId base) {
-    const ValueId end = c_.add(base, c_.literal(width_));
+    const ValueId end = c_.add(base, c_.literal(tile_.width));
     const ValueId ends = b_.op(Op::Eq, {c_.divide(end, c_.literal(ir::kScanBlock)).second, c_.literal(0)});
     const ValueId in_block = c_.thread();
-    nest_.when(b_.op(Op::And, {ends, c_.less(in_block, c_.literal(together_))}), [&] {
-      nest_.when(c_.below(c_.add(first_line_, in_block), count_, together_), [&] {
+    nest_.when(b_.op(Op::And, {ends, c_.less(in_block, c_.literal(tile_.together))}), [&] {
+      nest_.when(c_.below(c_.add(first_line_, in_block), count_, tile_.together), [&] {
         for (Value v : reductions(l)) b_.store(sums_.at(v), block_of_line(base), by_run_.at(v).block());
       });
     });
@@ -337,21 +360,21 @@ class Tiles : Staged {
       Reducer reduce = c_.reducer(v);
       const Accumulator spans = reduce.open(reduce.identity());
       const auto each_block = [&](ValueId base, const std::function<void(ValueId row, ValueId place, ValueId block)>& body) {
-        c_.loop(c_.thread(), c_.literal(rows_ * row_), c_.target.threads, [&](ValueId element) {
+        c_.loop(c_.thread(), c_.literal(tile_.rows * tile_.row), c_.target.threads, [&](ValueId element) {
           const ValueId block = c_.add(base, element);
-          const auto [row, position] = c_.divide(element, c_.literal(row_));
+          const auto [row, position] = c_.divide(element, c_.literal(tile_.row));
           nest_.when(c_.less(block, blocks), [&, row = row, position = position] {
             body(row, place_of(row, position), c_.add(first, block));
           });
         });
       };
-      c_.loop(c_.literal(0), blocks, rows_ * row_, [&](ValueId base) {
+      c_.loop(c_.literal(0), blocks, tile_.rows * tile_.row, [&](ValueId base) {
         each_block(base, [&](ValueId, ValueId place, ValueId at) { b_.store(kept_.at(v), place, b_.load(sums_.at(v), at, 1)); });
         b_.barrier();
         walk_rows(v, base, blocks, true);
         b_.barrier();
         nest_.when(b_.op(Op::Eq, {c_.thread(), c_.literal(0)}), [&] {
-          pass_totals(v, rows_, [](ValueId row) { return row; }, [&](ValueId total) {
+          pass_totals(v, tile_.rows, [](ValueId row) { return row; }, [&](ValueId total) {
             const ValueId before = reduce.read(spans).value;
             reduce.take(spans, {total, -1});
             return before;
@@ -372,10 +395,8 @@ class Tiles : Staged {
   int64_t blocks_;  // scan blocks of a line
   bool by_runs_;
   int loops_ = 0;   // that have scans
-  int64_t together_ = 1, width_ = 1;  // lines of a block, positions of a tile: powers of two
-  int64_t row_ = 1, runs_ = 1, rows_ = 1;  // positions of a row, rows of a line, rows of a tile
+  const TileShape tile_;
   int64_t ahead_ = 1;
-  LinePieces pieces_{1, 1};  // of a line, in scan blocks
   std::map<Value, int32_t> kept_;           // the tiles: values that a later loop reads, and scans
   std::map<Value, int32_t> read_;           // by a walk: the next few elements
   std::map<Value, int32_t> totals_;         // of rows, then what comes before each
@@ -387,11 +408,13 @@ class Tiles : Staged {
 
 }  // namespace
 
-void scan_in_tiles(Context& c, bool along) {
-  const std::vector<bool> dear = dear_values(c.kernel);
-  const auto is_overwritten = [&](const Instr& load) { return load.op == Op::Load && c.kernel.buffer(load.slot).role == ir::Role::InOut; };
-  c.loops = plan_loops(c.kernel, [&](Value v) { return dear[v] || is_overwritten(c.kernel.instr(v)); });
-  Tiles(c, along).lower();
+LinePieces pieces_of_tiles(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  return choose_tile(kernel, target, loops_of(kernel)).pieces;
+}
+
+void scan_in_tiles(Context& c) {
+  c.loops = loops_of(c.kernel);
+  Tiles(c).lower();
 }
 
 }  // namespace tenon::passes::gpu

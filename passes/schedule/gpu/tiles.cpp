@@ -84,7 +84,6 @@ double tensor_cycles(int compute) {
 }
 
 bool fits(const Tile& t, const ProductShape& shape, const ir::GpuTarget& target) {
-  constexpr int kFirstMma = 80;  // m16n8k16
   if (t.worker == Worker::Warp && !(shape.halves && target.compute >= kFirstMma)) return false;
   constexpr int64_t kMostShared = 100 << 10;  // two blocks a multiprocessor
   // The largest tile has no room for what its sums' chains come to, nor for what is staged.

@@ -6,12 +6,13 @@
 #include <span>
 
 #include "ir/op/target.h"
-#include "passes/schedule/schedule.h"
+#include "passes/schedule/form.h"
 
 namespace tenon::passes::gpu {
 
 constexpr int kVector = 4;   // neighbours that a thread reads from shared memory at once
 constexpr int kPadding = 8;  // sums behind each row of what warps pass through shared memory: rows begin in different banks
+constexpr int kFirstMma = 80;  // the compute capability from which on warps multiply tiles of 16x16x16
 constexpr int kPieceBytes = 16;  // that are copied asynchronously at once
 
 // Who takes a part of a block's tile, and how: a thread by fused multiply-adds, or a warp on the tensor cores, by products of 16x16x16.

@@ -1,4 +1,4 @@
-// Threads that take a row, or a block of its tree, together, for every program of rows.cpp and rows_in_block.cpp: they walk the
+// Groups of threads that take a row, or a block of its tree, together, for every program of rows.cpp and rows_in_block.cpp: they walk the
 // elements, each adds up those of its lanes, and they fold the lanes. Private to passes/schedule/gpu/.
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include "passes/schedule/gpu/context.h"
 #include "passes/schedule/gpu/quads.h"
+#include "passes/schedule/gpu/thread_group.h"
 #include "passes/schedule/staged.h"
 
 namespace tenon::passes::gpu {
@@ -18,18 +19,18 @@ bool moves_as_quads(const ir::Kernel& kernel, int axis);
 // Where the values of a row stay for later passes: Registers: of the warp; Block: of a CUDA block, and its shared memory.
 enum class Kept : uint8_t { Nowhere, Registers, Block };
 
-class RowGangs : protected RowStages {
+class RowGroups : protected RowStages {
  protected:
-  static constexpr int64_t kLanes = ir::kReduceLanes, kWarp = 32;
+  static constexpr int64_t kLanes = ir::kReduceLanes;
   static constexpr int64_t kQuadThreads = kLanes / kQuad;  // that have all lanes, four neighbours each
 
-  RowGangs(Context& c, Kept kept, int64_t threads);
+  RowGroups(Context& c, Kept kept, int64_t threads);
   // When there are buffers for what is kept, which takes so many registers of a thread: asks for blocks, and makes the accumulators.
   void begin(int64_t kept);
   static int64_t words(DType dtype) { return std::max<int64_t>(1, ir::item_size(dtype) / 4); }  // registers of a value
 
   // The thread's number in its warp, or in the part of it that takes a row or block.
-  void bind_gang();
+  void bind_group();
   // Every element of one block of the tree that belongs to this thread: computed, kept, accumulated.
   void accumulate(int l, ValueId block);
   // Where this thread's element of a step is that goes to accumulator `part`: 32 further on each, or the next.
@@ -50,7 +51,7 @@ class RowGangs : protected RowStages {
   void open_total(Value reduction);
   void add_to_total(Value reduction, const AccumulatorBuffers& from, ValueId base, ValueId count);
   void finish_total(Value reduction);
-  // Folds the accumulators of one block; thread 0 of the gang writes its value to partials[place].
+  // Folds the accumulators of one block; thread 0 of the group writes its value to partials[place].
   void store_partials(int l, ValueId place);
 
   // body() by the thread with this number 0.
@@ -67,14 +68,14 @@ class RowGangs : protected RowStages {
 
   Context& c_;
   const int64_t threads_, row_count_;
-  int64_t gang_ = kWarp, gangs_ = 0;  // threads that take a row, or a block of it, together
+  int64_t group_ = kWarp, groups_ = 0;  // threads that take a row, or a block of it, together
   int64_t slots_;                     // registers a thread for each kept value
   bool quads_ = false;                // a thread takes four neighbours at a time
   std::map<Value, AccumulatorBuffers> accumulators_;
   std::map<Value, AccumulatorBuffers> totals_;    // of chains, of block values
   std::map<Value, AccumulatorBuffers> partials_;  // block values: split: in global memory, else shared
-  ValueId lane_in_gang_ = -1, gang_number_ = -1;
-  ValueId is_row_ = -1;  // whether the gang's row is one, and not the last one again; -1: that does not matter
+  ValueId lane_in_group_ = -1, group_number_ = -1;
+  ValueId is_row_ = -1;  // whether the group's row is one, and not the last one again; -1: that does not matter
   int64_t parts_;        // accumulators of a thread
 
  private:

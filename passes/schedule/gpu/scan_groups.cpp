@@ -1,11 +1,11 @@
-// Associative scans of contiguous lines: a team of threads takes a line. It is part of a warp, with a thread for each element,
-// for up to 32 elements; a warp for up to 512; else a CUDA block. A line passes through the team's registers tile by tile, 32
+// Associative scans of contiguous lines: a group of threads takes a line. It is part of a warp, with a thread for each element,
+// for up to 32 elements; a warp for up to 512; else a CUDA block. A line passes through the group's registers tile by tile, 32
 // neighbours of each 32 threads at a time:
 //
 //   for tile {
 //     kept[i] = x[...]                                        i of up to 4 elements a thread
 //     kept[i] = scan of 32 by shuffles, of all i by the last thread's value: a warp's run of the tile
-//     totals[warp] = the run's total; barrier                 if the team is a block
+//     totals[warp] = the run's total; barrier                 if the group is a block
 //     kept[i] = carry + totals[warps before] + kept[i]; carry += totals[all]
 //     y[...] = kept[i] }
 //
@@ -17,13 +17,13 @@
 #include <tuple>
 
 #include "passes/schedule/gpu/scan.h"
+#include "passes/schedule/gpu/thread_group.h"
 #include "passes/schedule/staged.h"
 
 namespace tenon::passes::gpu {
 
 namespace {
 
-constexpr int64_t kWarp = 32;
 constexpr int64_t kItems = 4;            // elements a thread has of a tile
 constexpr int64_t kWarpLine = 512;       // longer lines are a block's
 constexpr int64_t kFewestTiles = 4;      // of a piece: less is not worth a phase
@@ -34,18 +34,32 @@ ReduceLoops loops_in_registers(const ir::Kernel& kernel) {
   return plan_loops(kernel, [&](Value v) { return kernel.instr(v).op != Op::IndexOf; });
 }
 
-class Teams : Staged {
+// How threads take lines.
+struct Shape {
+  bool is_block;           // a CUDA block takes a line
+  int64_t of_warp, group;  // threads that scan by shuffles, and those that take a line
+  int64_t items, tile;     // elements of a tile that a thread has, and all
+  LinePieces pieces;       // in tiles
+};
+
+Shape shape_of(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  const int64_t lines = kernel.extent_of(AxisKind::Parallel), length = kernel.extent_of(AxisKind::Serial);
+  Shape s{.is_block = length > kWarpLine,
+          .of_warp = std::min(kWarp, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length)))),
+          .group = 0, .items = 1, .tile = 0, .pieces = {1, 1}};
+  s.group = s.is_block ? target.threads : s.of_warp;
+  while (s.items < kItems && s.items * s.group < length) s.items *= 2;
+  s.tile = s.items * s.group;
+  const int64_t tiles = ceil_div(length, s.tile);
+  s.pieces = s.is_block ? cut_lines(lines, tiles, kFewestTiles, kBlocks * target.multiprocessors) : LinePieces{1, tiles};
+  return s;
+}
+
+class ScanGroups : Staged {
  public:
-  explicit Teams(Context& c)
+  explicit ScanGroups(Context& c)
       : Staged(c, c.loops), c_(c), lines_(c.axes(AxisKind::Parallel)), serial_(c.axes(AxisKind::Serial).front()), count_(c.product(lines_)),
-        length_(c.extent(serial_)), warps_(c.target.threads / kWarp) {
-    gang_ = std::min(kWarp, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_))));
-    is_block_ = length_ > kWarpLine;
-    team_ = is_block_ ? c.target.threads : gang_;
-    while (items_ < kItems && items_ * team_ < length_) items_ *= 2;
-    tile_ = items_ * team_;
-    const int64_t tiles = ceil_div(length_, tile_);
-    pieces_ = is_block_ ? cut_lines(count_, tiles, kFewestTiles, kBlocks * c.target.multiprocessors) : LinePieces{1, tiles};
+        length_(c.extent(serial_)), warps_(c.target.threads / kWarp), shape_(shape_of(c.kernel, c.target)) {
     for (Value v : plan_.carried) keep(v);
     for (const std::vector<Value>& scans : plan_.reductions) {
       for (Value v : scans) keep_scan(v);
@@ -54,8 +68,7 @@ class Teams : Staged {
   }
 
   void lower() {
-    if (pieces_.count > 1) c_.out.schedule = "split";
-    for (int l = 0; l < loops_ && pieces_.count > 1; ++l) phase("totals" + std::to_string(l), l, false);
+    for (int l = 0; l < loops_ && shape_.pieces.count > 1; ++l) phase("totals" + std::to_string(l), l, false);
     phase("lines", plan_.loops - 1, true);
   }
 
@@ -63,27 +76,27 @@ class Teams : Staged {
   void each(Value, const std::function<void(int)>& f) override { f(0); }
 
   void keep(Value v) {
-    if (kept_.count(v) == 0) kept_[v] = b_.add_buffer({"kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, items_});
+    if (kept_.count(v) == 0) kept_[v] = b_.add_buffer({"kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, shape_.items});
   }
   void keep_scan(Value v) {
     keep(v);
-    if (is_block_) totals_[v] = c_.reducer(v).buffers("totals" + std::to_string(v), Space::Shared, -1, 2 * warps_);
-    if (pieces_.count > 1) of_pieces_[v] = c_.partials(v, Space::Global, count_ * pieces_.count);
+    if (shape_.is_block) totals_[v] = c_.reducer(v).buffers("totals" + std::to_string(v), Space::Shared, -1, 2 * warps_);
+    if (shape_.pieces.count > 1) of_pieces_[v] = c_.partials(v, Space::Global, count_ * shape_.pieces.count);
   }
 
-  // body() by the team's first thread.
+  // body() by the group's first thread.
   template <typename Body>
   void once(const Body& body) {
-    const ValueId first = b_.op(Op::Eq, {is_block_ ? c_.thread() : lane_, c_.literal(0)});
+    const ValueId first = b_.op(Op::Eq, {shape_.is_block ? c_.thread() : lane_, c_.literal(0)});
     nest_.when(within_ < 0 ? first : b_.op(Op::And, {first, within_}), body);
   }
 
   // The loops up to `last` for each line. What is stored, if not `stores`, is the totals of its scans.
   void phase(std::string name, int last, bool stores) {
-    const int64_t together = c_.target.threads / team_;
-    ValueId line = c_.begin_phase(std::move(name), is_block_ ? count_ * pieces_.count : ceil_div(count_, together)), piece = -1;
-    if (pieces_.count > 1) std::tie(line, piece) = c_.divide(line, nest_.size(pieces_.count));
-    bind_team(line, together);
+    const int64_t together = c_.target.threads / shape_.group;
+    ValueId line = c_.begin_phase(std::move(name), shape_.is_block ? count_ * shape_.pieces.count : ceil_div(count_, together)), piece = -1;
+    if (shape_.pieces.count > 1) std::tie(line, piece) = c_.divide(line, nest_.size(shape_.pieces.count));
+    bind_group(line, together);
     carry_ = read_up_to(last);
     emit_values(0);
     if (stores && has_stores(0)) {
@@ -94,7 +107,7 @@ class Teams : Staged {
       for (Value v : reductions(l)) carries_[v] = c_.reducer(v).open(c_.reducer(v).identity());
     }
     for (int l = 0; l < (stores ? loops_ : last) && piece >= 0; ++l) {
-      for (Value v : reductions(l)) add_earlier(v, c_.mul(line_, nest_.size(pieces_.count)), piece);
+      for (Value v : reductions(l)) add_earlier(v, c_.mul(line_, nest_.size(shape_.pieces.count)), piece);
     }
     const auto loops = [&](ValueId base) {
       for (int l = 0; l <= last; ++l) {
@@ -102,17 +115,17 @@ class Teams : Staged {
         scan(l, base);
       }
     };
-    if (length_ <= tile_) {
+    if (length_ <= shape_.tile) {
       loops(c_.literal(0));
     } else if (piece < 0) {
-      c_.loop(c_.literal(0), nest_.extent(serial_), tile_, loops);
+      c_.loop(c_.literal(0), nest_.extent(serial_), shape_.tile, loops);
     } else {
-      const ValueId of_piece = nest_.size(pieces_.steps * tile_), begin = c_.mul(piece, of_piece);
-      c_.loop(begin, c_.piece_end(begin, of_piece, nest_.extent(serial_)), tile_, loops);
+      const ValueId of_piece = nest_.size(shape_.pieces.steps * shape_.tile), begin = c_.mul(piece, of_piece);
+      c_.loop(begin, c_.piece_end(begin, of_piece, nest_.extent(serial_)), shape_.tile, loops);
     }
     if (!stores) {
       once([&] {
-        const ValueId place = c_.add(c_.mul(line_, nest_.size(pieces_.count)), piece);
+        const ValueId place = c_.add(c_.mul(line_, nest_.size(shape_.pieces.count)), piece);
         for (Value v : reductions(last)) c_.reducer(v).store(of_pieces_.at(v), place, c_.reducer(v).read(carries_.at(v)));
       });
     }
@@ -128,26 +141,25 @@ class Teams : Staged {
     return read;
   }
 
-  // Whose line this thread works on, and which of the team it is. A team past the last line takes the last one, without elements.
-  void bind_team(ValueId line, int64_t together) {
-    const ValueId width = c_.literal(kWarp);
-    std::tie(warp_, lane_in_warp_) = c_.divide(c_.thread(), width);
+  // Whose line this thread works on, and which of the group it is. A group past the last line takes the last one, without elements.
+  void bind_group(ValueId line, int64_t together) {
+    std::tie(warp_, lane_in_warp_) = place_in_group(c_, kWarp);
     lane_ = lane_in_warp_;
-    if (!is_block_) {
-      ValueId team = warp_;
-      if (gang_ < kWarp) std::tie(team, lane_) = c_.divide(c_.thread(), c_.literal(gang_));
-      line = c_.add(c_.mul(line, c_.literal(together)), team);
+    if (!shape_.is_block) {
+      ValueId group = warp_;
+      if (shape_.of_warp < kWarp) std::tie(group, lane_) = place_in_group(c_, shape_.of_warp);
+      line = c_.add(c_.mul(line, c_.literal(together)), group);
       within_ = c_.below(line, count_, together);
       if (within_ >= 0) line = c_.minimum(line, c_.sub(nest_.size(count_), c_.literal(1)));
     }
     line_ = line;
     nest_.bind_linear(lines_, line);
     steps_.clear();
-    for (int64_t distance = 1; distance < gang_; distance *= 2) {
+    for (int64_t distance = 1; distance < shape_.of_warp; distance *= 2) {
       const ValueId back = b_.op(Op::Max, {c_.sub(lane_in_warp_, c_.literal(distance)), c_.literal(0)});
       steps_.push_back({back, b_.op(Op::Ge, {lane_, c_.literal(distance)})});
     }
-    first_ = is_block_ ? c_.add(c_.mul(warp_, c_.literal(kWarp * items_)), lane_) : lane_;
+    first_ = shape_.is_block ? c_.add(c_.mul(warp_, c_.literal(kWarp * shape_.items)), lane_) : lane_;
   }
 
   // This thread's elements of a tile, and what its scans begin from; past the end that is their identity.
@@ -156,10 +168,10 @@ class Teams : Staged {
     for (Value v : full(l)) {
       if (stores || nest_.instr(v).op != Op::Store) instrs.push_back(v);
     }
-    c_.loop(c_.literal(0), c_.literal(items_), 1, [&](ValueId item) {
+    c_.loop(c_.literal(0), c_.literal(shape_.items), 1, [&](ValueId item) {
       const ValueId position = c_.add(c_.add(base, first_), c_.mul(item, c_.literal(kWarp)));
       ValueId inside = within_;
-      if (length_ % tile_ != 0) {
+      if (length_ % shape_.tile != 0) {
         inside = c_.less(position, nest_.extent(serial_));
         if (within_ >= 0) inside = b_.op(Op::And, {inside, within_});
       }
@@ -175,11 +187,10 @@ class Teams : Staged {
   }
 
   ValueId combine(Value v, ValueId a, ValueId b) { return c_.reducer(v).combine({a, -1}, {b, -1}).value; }
-  ValueId shuffle(ValueId x, ValueId from) { return b_.let(Op::Shuffle, {x, from}, b_.type(x)); }
 
-  // x of this thread after those of the gang's threads before it.
-  ValueId scan_gang(Value v, ValueId x) {
-    for (const auto& [back, has] : steps_) x = b_.op(Op::Where, {has, combine(v, shuffle(x, back), x), x});
+  // x of this thread after those of the group's threads in the warp before it.
+  ValueId scan_in_warp(Value v, ValueId x) {
+    for (const auto& [back, has] : steps_) x = b_.op(Op::Where, {has, combine(v, shuffled(b_, x, back), x), x});
     return x;
   }
 
@@ -187,26 +198,26 @@ class Teams : Staged {
     std::map<Value, ValueId> runs;  // of a block: this warp's total so far
     const ValueId last_thread = c_.literal(kWarp - 1);
     for (Value v : reductions(l)) {
-      const bool alone = !is_block_ && length_ <= team_;
-      const ValueId so_far = is_block_ ? b_.var(c_.reducer(v).identity().value) : carries_.at(v).value;
-      c_.loop(c_.literal(0), c_.literal(items_), 1, [&](ValueId item) {
-        ValueId x = scan_gang(v, b_.load(kept_.at(v), item, 1));
+      const bool alone = !shape_.is_block && length_ <= shape_.group;
+      const ValueId so_far = shape_.is_block ? b_.var(c_.reducer(v).identity().value) : carries_.at(v).value;
+      c_.loop(c_.literal(0), c_.literal(shape_.items), 1, [&](ValueId item) {
+        ValueId x = scan_in_warp(v, b_.load(kept_.at(v), item, 1));
         if (!alone) {
           x = combine(v, b_.get(so_far), x);
-          b_.set(so_far, shuffle(x, last_thread));
+          b_.set(so_far, shuffled(b_, x, last_thread));
         }
         b_.store(kept_.at(v), item, x);
       }, true);
       runs[v] = so_far;
     }
-    if (!is_block_ || reductions(l).empty()) return;
+    if (!shape_.is_block || reductions(l).empty()) return;
     // Tiles take turns with two sets of places: whoever writes one has met all that read it.
-    const ValueId turn = c_.divide(b_.quotient(base, c_.literal(tile_)), c_.literal(2)).second;
+    const ValueId turn = c_.divide(b_.quotient(base, c_.literal(shape_.tile)), c_.literal(2)).second;
     const ValueId places = c_.mul(turn, c_.literal(warps_));
     leave_totals(reductions(l), places, [&](Value v) { return b_.get(runs.at(v)); });
     for (Value v : reductions(l)) {
       const ValueId before = take_totals(v, places);
-      c_.loop(c_.literal(0), c_.literal(items_), 1, [&](ValueId item) {
+      c_.loop(c_.literal(0), c_.literal(shape_.items), 1, [&](ValueId item) {
         b_.store(kept_.at(v), item, combine(v, before, b_.load(kept_.at(v), item, 1)));
       }, true);
     }
@@ -238,7 +249,7 @@ class Teams : Staged {
     c_.loop(c_.literal(0), piece, c_.target.threads, [&](ValueId from) {
       const ValueId at = c_.add(from, c_.thread()), x = b_.var(c_.reducer(v).identity().value);
       nest_.when(c_.less(at, piece), [&] { b_.set(x, b_.load(of_pieces_.at(v).value, c_.add(first, at), 1)); });
-      const ValueId sum = scan_gang(v, b_.get(x));
+      const ValueId sum = scan_in_warp(v, b_.get(x));
       leave_totals({&v, 1}, c_.literal(0), [&](Value) { return sum; });
       take_totals(v, c_.literal(0));
       b_.barrier();
@@ -249,17 +260,14 @@ class Teams : Staged {
   std::vector<int> lines_;
   int serial_;
   int64_t count_, length_, warps_;
-  bool is_block_ = false;
-  int64_t gang_, team_, tile_;  // threads that scan by shuffles, and those that take a line; elements of a tile
-  int64_t items_ = 1;           // that a thread has of it
-  int loops_ = 0;               // that have scans
-  LinePieces pieces_{1, 1};     // in tiles
+  const Shape shape_;
+  int loops_ = 0;  // that have scans
   std::map<Value, int32_t> kept_;                  // registers: values that a later loop reads, and scans
   std::map<Value, AccumulatorBuffers> totals_;     // of a tile's warps, twice
   std::map<Value, AccumulatorBuffers> of_pieces_;  // [line, piece]
   std::map<Value, Accumulator> carries_;           // of all tiles before
   struct Step {
-    ValueId back, has;  // the thread at a distance, and whether the gang has it
+    ValueId back, has;  // the thread at a distance, and whether the group has it
   };
   std::vector<Step> steps_;
   ValueId warp_ = -1, lane_in_warp_ = -1, lane_ = -1, line_ = -1, within_ = -1, first_ = -1;
@@ -267,9 +275,11 @@ class Teams : Staged {
 
 }  // namespace
 
-void scan_by_teams(Context& c) {
+LinePieces pieces_of_groups(const ir::Kernel& kernel, const ir::GpuTarget& target) { return shape_of(kernel, target).pieces; }
+
+void scan_in_groups(Context& c) {
   c.loops = loops_in_registers(c.kernel);
-  Teams(c).lower();
+  ScanGroups(c).lower();
 }
 
 }  // namespace tenon::passes::gpu

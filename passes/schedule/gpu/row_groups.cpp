@@ -1,4 +1,4 @@
-#include "passes/schedule/gpu/row_gangs.h"
+#include "passes/schedule/gpu/row_groups.h"
 
 #include <algorithm>
 #include <bit>
@@ -30,26 +30,26 @@ bool moves_as_quads(const ir::Kernel& kernel, int axis) {
   return true;
 }
 
-RowGangs::RowGangs(Context& c, Kept kept, int64_t threads)
+RowGroups::RowGroups(Context& c, Kept kept, int64_t threads)
     : RowStages(c, c.loops), c_(c), threads_(threads), row_count_(c.product(rows_)), slots_(kLanes / kWarp), parts_(kLanes / kWarp),
       in_registers_(kept == Kept::Registers), in_block_(kept == Kept::Block) {
   c.out.tree.threads = static_cast<int>(threads_);
-  const auto gang = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_)));
+  const auto group = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_)));
   quads_ = moves_as_quads(c.kernel, lane_);
   halves_ = quads_ && in_registers_ && length_ > kMaxQuads;
   if (!in_block_ && !halves_) quads_ = quads_ && !updates(c) && length_ >= kMinQuads;
-  if (blocks_ <= 1 && (gang < kWarp ? !updates(c) : gang == kWarp)) {
-    gang_ = gang;
+  if (blocks_ <= 1 && (group < kWarp ? !updates(c) : group == kWarp)) {
+    group_ = group;
     parts_ = slots_ = 1;
   } else if (holds_quads()) {
-    gang_ = halves_ ? kWarp : kQuadThreads;
+    group_ = halves_ ? kWarp : kQuadThreads;
     parts_ = slots_ = kQuad;
   }
-  gangs_ = threads_ / gang_;
-  while (slots_ * gang_ < length_) slots_ *= 2;
+  groups_ = threads_ / group_;
+  while (slots_ * group_ < length_) slots_ *= 2;
 }
 
-void RowGangs::begin(int64_t kept) {
+void RowGroups::begin(int64_t kept) {
   c_.ask_for_blocks(kThreadsAtOnce / threads_, registers(kept));
   for (const std::vector<Value>& loop : plan_.reductions) {
     for (Value v : loop) {
@@ -62,7 +62,7 @@ void RowGangs::begin(int64_t kept) {
 }
 
 // That a thread may need: what it keeps from one loop to the next, what it loads at once, and places and results in between.
-int64_t RowGangs::registers(int64_t kept) const {
+int64_t RowGroups::registers(int64_t kept) const {
   int64_t loaded = 0, widest = 1;
   for (const Instr& in : c_.kernel.instrs) {
     widest = std::max(widest, words(in.dtype));
@@ -71,34 +71,34 @@ int64_t RowGangs::registers(int64_t kept) const {
   return kept + loaded + (widest > 1 ? 100 : 28);  // sums of doubles, and what they round away, take twice as many
 }
 
-void RowGangs::bind_gang() {
-  std::tie(gang_number_, lane_in_gang_) = c_.divide(c_.thread(), c_.literal(gang_));
-  if (halves_) std::tie(half_, lane_in_half_) = c_.divide(lane_in_gang_, c_.literal(kQuadThreads));
+void RowGroups::bind_group() {
+  std::tie(group_number_, lane_in_group_) = place_in_group(c_, group_);
+  if (halves_) std::tie(half_, lane_in_half_) = c_.divide(lane_in_group_, c_.literal(kQuadThreads));
 }
 
 // --- walking a row
 
-ValueId RowGangs::place_in_step(ValueId part) {
-  if (holds_quads()) return c_.add(c_.mul(halves_ ? lane_in_half_ : lane_in_gang_, c_.literal(kQuad)), part);
-  return c_.add(c_.mul(part, c_.literal(kWarp)), lane_in_gang_);
+ValueId RowGroups::place_in_step(ValueId part) {
+  if (holds_quads()) return c_.add(c_.mul(halves_ ? lane_in_half_ : lane_in_group_, c_.literal(kQuad)), part);
+  return c_.add(c_.mul(part, c_.literal(kWarp)), lane_in_group_);
 }
 
 // Where the step with this first slot begins.
-ValueId RowGangs::register_step(ValueId slot) {
-  if (!halves_) return c_.mul(slot, c_.literal(gang_));
+ValueId RowGroups::register_step(ValueId slot) {
+  if (!halves_) return c_.mul(slot, c_.literal(group_));
   return c_.add(c_.mul(slot, c_.literal(kQuadThreads)), c_.mul(half_, c_.literal(kMaxQuads)));
 }
 
-// element(instrs, part, position) for this thread's positions of begin .. end of the lane axis, 64 of the gang's at a step.
+// element(instrs, part, position) for this thread's positions of begin .. end of the lane axis, 64 of the group's at a step.
 // `instrs`: those of loop l that are computed for each element alone.
 template <typename Element>
-void RowGangs::lanes(int l, ValueId begin, ValueId end, const Element& element) {
+void RowGroups::lanes(int l, ValueId begin, ValueId end, const Element& element) {
   const ValueId zero = c_.literal(0);
   if (parts_ == 1) {
     end_chains(reductions(l));
     return only_lane(end, element);
   }
-  const bool ragged = in_registers_ ? slots_ * gang_ != length_ : length_ % kLanes != 0;
+  const bool ragged = in_registers_ ? slots_ * group_ != length_ : length_ % kLanes != 0;
   const auto before_end = [&](ValueId position) { return ragged ? c_.less(position, end) : -1; };
   // In registers steps are counted by their first slot.
   const auto at_step = [&](ValueId step) { return in_registers_ ? register_step(step) : step; };
@@ -132,7 +132,7 @@ void RowGangs::lanes(int l, ValueId begin, ValueId end, const Element& element) 
   }
 }
 
-std::vector<Value> RowGangs::through(Quads& quads, int l, ValueId first) {
+std::vector<Value> RowGroups::through(Quads& quads, int l, ValueId first) {
   const std::vector<bool> varies = varying_along(c_.kernel, lane_);
   std::vector<Value> single;
   c_.in_scope([&] {
@@ -153,15 +153,15 @@ std::vector<Value> RowGangs::through(Quads& quads, int l, ValueId first) {
 
 // The loop over a row that has a thread for each element.
 template <typename Element>
-void RowGangs::only_lane(ValueId end, const Element& element) {
+void RowGroups::only_lane(ValueId end, const Element& element) {
   slot_ = c_.literal(0);
-  nest_.when(gang_ != length_ ? c_.less(lane_in_gang_, end) : -1, [&] {
-    nest_.bind(lane_, lane_in_gang_);
-    element(inner_, slot_, lane_in_gang_);
+  nest_.when(group_ != length_ ? c_.less(lane_in_group_, end) : -1, [&] {
+    nest_.bind(lane_, lane_in_group_);
+    element(inner_, slot_, lane_in_group_);
   });
 }
 
-void RowGangs::accumulate(int l, ValueId block) {
+void RowGroups::accumulate(int l, ValueId block) {
   for (Value v : reductions(l)) start(v);
   const Range range = block_range(block);
   for_outer(l, range, [&](ValueId base) {
@@ -181,9 +181,9 @@ void RowGangs::accumulate(int l, ValueId block) {
 
 // The warp's second half goes on from what the lanes of the first one have come to. Where it has combined its own elements it
 // combines the two; sums and products of floats, whose order is part of their value, take the elements once more.
-void RowGangs::join_halves(int l, ValueId end) {
+void RowGroups::join_halves(int l, ValueId end) {
   const ValueId source = b_.op(Op::Cast, {lane_in_half_}, DType::I32);
-  const auto of_first = [&](ValueId x) { return x < 0 ? x : b_.let(Op::Shuffle, {x, source}, b_.type(x)); };
+  const auto of_first = [&](ValueId x) { return x < 0 ? x : shuffled(b_, x, source); };
   for (Value v : reductions(l)) {
     Reducer reduce = c_.reducer(v);
     for (int64_t i = 0; i < parts_; ++i) {
@@ -194,36 +194,36 @@ void RowGangs::join_halves(int l, ValueId end) {
     if (!in_order(v)) continue;
     c_.loop(c_.literal(0), c_.literal(slots_), parts_, [&](ValueId step) {
       const ValueId first = c_.add(register_step(step), place_in_step(c_.literal(0)));
-      nest_.when(slots_ * gang_ != length_ ? c_.less(first, end) : -1, [&] {
+      nest_.when(slots_ * group_ != length_ ? c_.less(first, end) : -1, [&] {
         for (int64_t i = 0; i < parts_; ++i) take(v, c_.literal(i), {b_.load(operands_.at(v), c_.add(step, c_.literal(i)), 1), -1});
       });
     }, true);
   }
 }
 // Whether the order of its elements is part of its value, even where they stay neighbours.
-bool RowGangs::in_order(Value reduction) const {
+bool RowGroups::in_order(Value reduction) const {
   const Instr& in = nest_.instr(reduction);
   return (in.op == Op::Sum || in.op == Op::Prod) && ir::is_float(in.dtype);
 }
 
-void RowGangs::start(Value reduction) {
+void RowGroups::start(Value reduction) {
   start(c_.reducer(reduction), accumulators_.at(reduction));
   if (in_chains(reduction)) start(c_.reducer(reduction).total(), totals_.at(reduction));
 }
 
-void RowGangs::start(Reducer reduce, const AccumulatorBuffers& at) {
+void RowGroups::start(Reducer reduce, const AccumulatorBuffers& at) {
   const Accumulator identity = reduce.identity();
   for (int64_t part = 0; part < parts_; ++part) reduce.store(at, c_.literal(part), identity);
 }
 
 // Where a step begins a chain of each lane, those before go to the totals.
-void RowGangs::begin_step(const std::vector<Value>& reductions, ValueId step) {
+void RowGroups::begin_step(const std::vector<Value>& reductions, ValueId step) {
   if (in_registers_ || !in_chains(reductions)) return;
   const ValueId of_chain = b_.op(Op::And, {step, c_.literal(kLanes * ir::kReduceChain - 1)});
   nest_.when(b_.op(Op::Eq, {of_chain, c_.literal(0)}), [&] { end_chains(reductions); });
 }
 
-void RowGangs::end_chains(const std::vector<Value>& reductions) {
+void RowGroups::end_chains(const std::vector<Value>& reductions) {
   for (Value v : reductions) {
     if (!in_chains(v)) continue;
     Reducer sum = c_.reducer(v), total = sum.total();
@@ -236,7 +236,7 @@ void RowGangs::end_chains(const std::vector<Value>& reductions) {
   }
 }
 
-void RowGangs::take(Value reduction, ValueId part, Accumulator next) {
+void RowGroups::take(Value reduction, ValueId part, Accumulator next) {
   Reducer reduce = c_.reducer(reduction);
   const AccumulatorBuffers& accumulator = accumulators_.at(reduction);
   reduce.store(accumulator, part, reduce.combine(reduce.load(accumulator, part), next));
@@ -244,7 +244,7 @@ void RowGangs::take(Value reduction, ValueId part, Accumulator next) {
 
 // --- folding
 
-Accumulator RowGangs::fold(Value reduction) {
+Accumulator RowGroups::fold(Value reduction) {
   Reducer sum = c_.reducer(reduction);
   if (!in_chains(reduction)) return fold(sum, lanes_in(sum, accumulators_.at(reduction)));
   end_chains({reduction});
@@ -254,52 +254,50 @@ Accumulator RowGangs::fold(Value reduction) {
   return fold(sum, std::move(lanes));
 }
 
-std::vector<Accumulator> RowGangs::lanes_in(Reducer reduce, const AccumulatorBuffers& from) {
+std::vector<Accumulator> RowGroups::lanes_in(Reducer reduce, const AccumulatorBuffers& from) {
   std::vector<Accumulator> lanes;
   for (int64_t part = 0; part < parts_; ++part) lanes.push_back(reduce.load(from, c_.literal(part)));
   return lanes;
 }
 
-Accumulator RowGangs::fold(Reducer reduce, std::vector<Accumulator> lanes) {
+Accumulator RowGroups::fold(Reducer reduce, std::vector<Accumulator> lanes) {
   const auto halve = [&] {
     for (size_t i = 0; i < lanes.size() / 2; ++i) lanes[i] = reduce.combine(lanes[i], lanes[i + lanes.size() / 2]);
     lanes.resize(lanes.size() / 2);
   };
   if (!holds_quads() && lanes.size() > 1) halve();
-  for (int64_t distance = (halves_ ? kQuadThreads : gang_) / 2; distance >= 1; distance /= 2) {
+  for (int64_t distance = (halves_ ? kQuadThreads : group_) / 2; distance >= 1; distance /= 2) {
     const ValueId offset = b_.constant(ir::constant(DType::I32, distance));
-    const auto shuffled = [&](ValueId part) {
-      return part < 0 ? part : b_.let(Op::ShuffleDown, {part, offset}, b_.type(part));
-    };
+    const auto further = [&](ValueId part) { return part < 0 ? part : shuffled_down(b_, part, offset); };
     for (Accumulator& lane : lanes) {
-      const ValueId value = shuffled(lane.value);
-      lane = reduce.combine(lane, {value, shuffled(lane.beside)});
+      const ValueId value = further(lane.value);
+      lane = reduce.combine(lane, {value, further(lane.beside)});
     }
   }
   while (lanes.size() > 1) halve();
   return lanes[0];
 }
 
-void RowGangs::finish(Value reduction, Accumulator folded) {
+void RowGroups::finish(Value reduction, Accumulator folded) {
   const ValueId result = c_.reducer(reduction).result(folded);
-  if (gang_ == 1) return nest_.set(reduction, result);
+  if (group_ == 1) return nest_.set(reduction, result);
   ValueId first = b_.constant(ir::constant(DType::I32, halves_ ? kQuadThreads : 0));
-  if (gang_ < kWarp) {
-    const ValueId in_warp = c_.divide(c_.thread(), c_.literal(kWarp)).second;
-    first = b_.op(Op::Cast, {c_.sub(in_warp, lane_in_gang_)}, DType::I32);
+  if (group_ < kWarp) {
+    const ValueId in_warp = place_in_group(c_, kWarp).second;
+    first = b_.op(Op::Cast, {c_.sub(in_warp, lane_in_group_)}, DType::I32);
   }
-  nest_.set(reduction, b_.let(Op::Shuffle, {result, first}, b_.type(result)));
+  nest_.set(reduction, shuffled(b_, result, first));
 }
 
-void RowGangs::fold_partials(Value reduction, ValueId base, ValueId count) {
+void RowGroups::fold_partials(Value reduction, ValueId base, ValueId count) {
   open_total(reduction);
   add_to_total(reduction, partials_.at(reduction), base, count);
   finish_total(reduction);
 }
 
-void RowGangs::open_total(Value reduction) { start(c_.reducer(reduction).total(), lanes_of_total(reduction)); }
+void RowGroups::open_total(Value reduction) { start(c_.reducer(reduction).total(), lanes_of_total(reduction)); }
 
-void RowGangs::add_to_total(Value reduction, const AccumulatorBuffers& from, ValueId base, ValueId count) {
+void RowGroups::add_to_total(Value reduction, const AccumulatorBuffers& from, ValueId base, ValueId count) {
   Reducer block = c_.reducer(reduction), total = block.total();
   const AccumulatorBuffers& lanes = lanes_of_total(reduction);
   c_.loop(c_.literal(0), count, kLanes, [&](ValueId step) {
@@ -316,16 +314,16 @@ void RowGangs::add_to_total(Value reduction, const AccumulatorBuffers& from, Val
   });
 }
 
-void RowGangs::finish_total(Value reduction) {
+void RowGroups::finish_total(Value reduction) {
   Reducer total = c_.reducer(reduction).total();
   const AccumulatorBuffers& lanes = lanes_of_total(reduction);
   finish(reduction, total.whole(fold(total, lanes_in(total, lanes))));
 }
 
-void RowGangs::store_partials(int l, ValueId place) {
+void RowGroups::store_partials(int l, ValueId place) {
   for (Value v : reductions(l)) {
     const Accumulator state = fold(v);
-    only(lane_in_gang_, [&] { c_.reducer(v).store(partials_.at(v), place, state); });
+    only(lane_in_group_, [&] { c_.reducer(v).store(partials_.at(v), place, state); });
   }
 }
 
