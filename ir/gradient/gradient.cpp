@@ -345,8 +345,8 @@ Expr right_of_dot(const GradStep& s) {
 // What repeats along a dim gets the sum of the gradients. No operation is the gradient of a mask, nor has one of its own.
 Expr attention_back(const GradStep& s) {
   const Attention operands{s.x.node, s.y.node, s.z.node, s.w.node, s.ints[0] != 0, attention_scale(s.ints)};
-  if (s.input == 3 || Tape::current) return {composed_attention_gradient(operands, s.input, s.g.node)};
-  const Expr whole = {attention_gradient(operands, s.input, s.g.node, s.r.node)};
+  if (s.input == 3 || Tape::current) return {composed_attention_gradient(operands, static_cast<AttentionGradient>(s.input), s.g.node)};
+  const Expr whole = {attention_gradient(operands, static_cast<AttentionGradient>(s.input), s.g.node, s.r.node)};
   const std::span<const int64_t> shape = s.input_type(s.input).shape;
   Dims grown;
   for (size_t d = 0; d < shape.size(); ++d) {

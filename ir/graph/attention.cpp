@@ -14,14 +14,16 @@
 namespace tenon::ir {
 namespace {
 
-std::array<int64_t, 3> attributes(const Attention& a) { return {a.causal ? 1 : 0, std::bit_cast<int64_t>(a.scale), a.query->rank() - 2}; }
+std::array<int64_t, 4> attributes(const Attention& a, int64_t result) {
+  return {a.causal ? 1 : 0, std::bit_cast<int64_t>(a.scale), a.query->rank() - 2, result};
+}
 
 std::vector<NodeRef> with_mask(std::vector<NodeRef> inputs, const Attention& a) {
   if (a.mask) inputs.push_back(a.mask);
   return inputs;
 }
 
-Expr turned(const Expr& x) { return {swap_last_dims(x.node)}; }
+Expr transposed(const Expr& x) { return {swap_last_dims(x.node)}; }
 Expr expanded(const Expr& x, const Dims& shape) { return x.shape() == shape ? x : Expr{expand(x.node, shape)}; }
 Dims last_dim(const Expr& x) { return {x.node->rank() - 1}; }
 Expr summable(const Expr& x) { return cast(x, type_of_sums(x.dtype())); }
@@ -68,8 +70,12 @@ Exponentials exponentials(const Expr& scores) {
 
 }  // namespace
 
+bool is_attention_gradient(const Node& node) { return node.op() == Op::AttentionGrad; }
+AttentionResult result_of_attention(const Node& node) { return static_cast<AttentionResult>(node.ints()[3]); }
+AttentionGradient gradient_of_attention(const Node& node) { return static_cast<AttentionGradient>(node.ints()[3]); }
+
 Attention attention_of(const Node& node, std::span<const NodeRef> inputs) {
-  const size_t operands = is_attention_gradient(node.op()) ? 6 : 3;
+  const size_t operands = is_attention_gradient(node) ? 6 : 3;
   const NodeRef mask = inputs.size() > operands ? inputs.back() : NodeRef();
   return {inputs[0], inputs[1], inputs[2], mask, node.ints()[0] != 0, attention_scale(node.ints())};
 }
@@ -89,7 +95,7 @@ double attention_scale(std::span<const int64_t> ints) { return std::bit_cast<dou
 int64_t attention_rows(std::span<const int64_t> ints) { return ints[2]; }
 
 NodeRef attention_with_rows(const Node& node, std::span<const NodeRef> inputs, int64_t rows) {
-  const std::array<int64_t, 3> ints{node.ints()[0], node.ints()[1], rows};
+  const std::array<int64_t, 4> ints{node.ints()[0], node.ints()[1], rows, node.ints()[3]};
   const NodeRef result = make_node(node.op(), inputs, ints);
   return permute(result, attention_dims(*result));
 }
@@ -102,14 +108,13 @@ Dims attention_dims(const Node& node) {
   return dims;
 }
 
-NodeRef attention(const Attention& a) { return make_node(Op::Attention, with_mask({a.query, a.key, a.value}, a), attributes(a)); }
+NodeRef attention(const Attention& a, AttentionResult result) {
+  return make_node(Op::Attention, with_mask({a.query, a.key, a.value}, a), attributes(a, static_cast<int64_t>(result)));
+}
 
-NodeRef attention_gradient(const Attention& a, size_t which, const NodeRef& gradient, const NodeRef& result) {
-  const std::array<int64_t, 3> ints = attributes(a);
-  const NodeRef lse = make_node(Op::AttentionLse, with_mask({a.query, a.key, a.value}, a), ints);
-  const std::vector<NodeRef> inputs = with_mask({a.query, a.key, a.value, gradient, lse, result}, a);
-  constexpr Op ops[] = {Op::AttentionGradQuery, Op::AttentionGradKey, Op::AttentionGradValue};
-  return make_node(ops[which], inputs, ints);
+NodeRef attention_gradient(const Attention& a, AttentionGradient which, const NodeRef& gradient, const NodeRef& output) {
+  const std::vector<NodeRef> inputs = with_mask({a.query, a.key, a.value, gradient, attention(a, AttentionResult::Lse), output}, a);
+  return make_node(Op::AttentionGrad, inputs, attributes(a, static_cast<int64_t>(which)));
 }
 
 NodeRef composed_attention(const Attention& a, const AttentionLayout& layout) {
@@ -122,18 +127,18 @@ NodeRef composed_attention(const Attention& a, const AttentionLayout& layout) {
 namespace {
 
 // From lse and the result, as a schedule has them; `a` is in the dtype of sums.
-Expr evaluated_gradient(const Attention& a, size_t which, const NodeRef& gradient, const NodeRef& lse, const NodeRef& result) {
+Expr evaluated_gradient(const Attention& a, AttentionGradient which, const NodeRef& gradient, const NodeRef& lse, const NodeRef& result) {
   const auto dotted = [](const Expr& x, const Expr& y) { return multiplied(x, y, false); };
   const Expr g = summable({gradient}), s = scores(a, {}), p = exp(s - expanded({lse}, s.shape()));
-  if (which == 2) return dotted(turned(p), g);
+  if (which == AttentionGradient::Value) return dotted(transposed(p), g);
   const Expr delta = reduce(Op::Sum, g * summable({result}), last_dim(g));
-  const Expr back = p * (dotted(g, turned({a.value})) - expanded(delta, p.shape()));
-  return (which == 0 ? dotted(back, {a.key}) : dotted(turned(back), {a.query})) * a.scale;
+  const Expr back = p * (dotted(g, transposed({a.value})) - expanded(delta, p.shape()));
+  return (which == AttentionGradient::Query ? dotted(back, {a.key}) : dotted(transposed(back), {a.query})) * a.scale;
 }
 
 Expr evaluated(const Node& node, const Attention& a, std::span<const NodeRef> inputs) {
-  if (node.op() == Op::Attention) return {composed_attention(a)};
-  if (is_attention_gradient(node.op())) return evaluated_gradient(a, gradient_number(node.op()), inputs[3], inputs[4], inputs[5]);
+  if (is_attention_gradient(node)) return evaluated_gradient(a, gradient_of_attention(node), inputs[3], inputs[4], inputs[5]);
+  if (result_of_attention(node) == AttentionResult::Output) return {composed_attention(a)};
   const auto [e, sum, most] = exponentials(scores(a, {}));
   return most + log(sum);
 }

@@ -24,7 +24,14 @@ struct Attention {
 Attention attention_of(const Node& node, std::span<const NodeRef> inputs);
 Attention whole_attention_of(const Node& node, std::span<const NodeRef> inputs);
 
-NodeRef attention(const Attention& operands);
+// Which result a node of the class is: of Op::Attention, and of Op::AttentionGrad.
+enum class AttentionResult : uint8_t { Output, Lse };
+enum class AttentionGradient : uint8_t { Query, Key, Value };
+bool is_attention_gradient(const Node& node);  // Op::AttentionGrad
+AttentionResult result_of_attention(const Node& node);
+AttentionGradient gradient_of_attention(const Node& node);
+
+NodeRef attention(const Attention& operands, AttentionResult result = AttentionResult::Output);
 double attention_scale(std::span<const int64_t> ints);
 int64_t attention_rows(std::span<const int64_t> ints);  // which dim of the result its rows are
 // The same operation with rows at that dim, as a view [N.., L, Ev].
@@ -33,11 +40,8 @@ NodeRef attention_with_rows(const Node& node, std::span<const NodeRef> inputs, i
 Dims attention_dims(const Node& node);
 NodeRef with_rows_at(const NodeRef& whole, int64_t rows);  // of N.., L, Ev, with L at that dim
 
-inline bool is_attention_gradient(Op op) { return op >= Op::AttentionGradQuery && op <= Op::AttentionGradValue; }
-inline size_t gradient_number(Op op) { return static_cast<size_t>(op) - static_cast<size_t>(Op::AttentionGradQuery); }
-
-// The operation that is the gradient of query, key or value (`which`: 0 to 2), with the batch dims of the result, from the result and its gradient.
-NodeRef attention_gradient(const Attention& operands, size_t which, const NodeRef& gradient, const NodeRef& result);
+// The gradient of one operand, with the batch dims of the output, from the output and its gradient.
+NodeRef attention_gradient(const Attention& operands, AttentionGradient which, const NodeRef& gradient, const NodeRef& output);
 
 // Whether neighbours in a row of keys, or of values, are nearer in memory than neighbours in a column: a product of one query goes along memory.
 struct AttentionLayout {

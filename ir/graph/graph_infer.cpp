@@ -46,10 +46,17 @@ void check_operands(Op op, const OpInfo& row, std::span<const NodeRef> inputs) {
   }
 }
 
+void require_attention(Op op, std::span<const int64_t> ints) {
+  require(ints.size() == 4 && (ints[0] == 0 || ints[0] == 1), op, "takes 0 or 1, a scale, the dim of the rows, and which result it is");
+  require(ints[3] >= 0 && ints[3] <= (op == Op::AttentionGrad ? 2 : 1), op, "has no such result");
+}
+bool is_lse(Op op, std::span<const int64_t> ints) { return op == Op::Attention && ints[3] == static_cast<int64_t>(AttentionResult::Lse); }
+
 // q, k, v, g and the result have one dtype, lse that of sums; the mask is bool or like q.
-DType attention_dtype(Op op, std::span<const NodeRef> inputs) {
+DType attention_dtype(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
+  require_attention(op, ints);
   const DType dtype = inputs[0]->dtype(), sums = is_half(dtype) ? DType::F32 : dtype;
-  const bool gradient = is_attention_gradient(op);
+  const bool gradient = op == Op::AttentionGrad;
   const size_t operands = gradient ? 6 : 3;
   if (inputs.size() != operands && inputs.size() != operands + 1)
     fail(op, "takes " + std::to_string(operands) + " operands and perhaps a mask, got " + std::to_string(inputs.size()));
@@ -60,11 +67,11 @@ DType attention_dtype(Op op, std::span<const NodeRef> inputs) {
   const bool masked = inputs.size() > operands;
   if (masked && inputs.back()->dtype() != DType::Bool && inputs.back()->dtype() != dtype) refuse_types(op, dtype, inputs.back()->dtype());
   if (!in_domain(op, dtype)) refuse_type(op, dtype);
-  return op == Op::AttentionLse ? sums : dtype;
+  return is_lse(op, ints) ? sums : dtype;
 }
 
-DType infer_dtype(Op op, const OpInfo& row, std::span<const NodeRef> inputs, DType to) {
-  if (row.rule == TypeRule::Attention) return attention_dtype(op, inputs);
+DType infer_dtype(Op op, const OpInfo& row, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to) {
+  if (row.rule == TypeRule::Attention) return attention_dtype(op, inputs, ints);
   const size_t first = row.rule == TypeRule::Select ? 1 : 0;
   const DType dtype = inputs[first]->dtype();
   for (size_t i = first; i < inputs.size(); ++i) {
@@ -291,7 +298,6 @@ int64_t together(Op op, int64_t a, int64_t b) {
 }
 
 Dims attention_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
-  require(ints.size() == 3 && (ints[0] == 0 || ints[0] == 1), op, "takes 0 or 1, a scale, and the dim of the rows");
   const Dims &q = inputs[0]->shape(), &k = inputs[1]->shape(), &v = inputs[2]->shape();
   const size_t rank = q.size(), length = rank - 2, depth = rank - 1;
   for (const NodeRef& input : inputs) require(rank >= 2 && input->shape().size() == rank, op, "needs operands of one rank, at least 2");
@@ -300,7 +306,7 @@ Dims attention_shape(Op op, std::span<const NodeRef> inputs, std::span<const int
   require(k[length] == v[length], op, "there is not one value for each key");
   Dims rows = q;  // [N.., L, 1]
   rows[depth] = 1;
-  const bool gradient = is_attention_gradient(op), masked = inputs.size() == (gradient ? 7u : 4u);
+  const bool gradient = op == Op::AttentionGrad, masked = inputs.size() == (gradient ? 7u : 4u);
   for (size_t d = 0; d < length; ++d) {
     rows[d] = together(op, together(op, q[d], k[d]), v[d]);
     if (masked) rows[d] = together(op, rows[d], inputs.back()->shape()[d]);
@@ -316,10 +322,11 @@ Dims attention_shape(Op op, std::span<const NodeRef> inputs, std::span<const int
     require(inputs[3]->shape() == result && inputs[4]->shape() == rows && inputs[5]->shape() == result, op,
             "the result, its gradient or a sum of the rows is not of their shape");
   }
-  if (op == Op::AttentionLse) result = rows;
+  if (is_lse(op, ints)) result = rows;
   if (gradient) {
-    result[length] = op == Op::AttentionGradQuery ? q[length] : k[length];
-    result[depth] = op == Op::AttentionGradValue ? v[depth] : q[depth];
+    const auto of = static_cast<AttentionGradient>(ints[3]);
+    result[length] = of == AttentionGradient::Query ? q[length] : k[length];
+    result[depth] = of == AttentionGradient::Value ? v[depth] : q[depth];
   }
   std::rotate(result.begin() + ints[2], result.end() - 2, result.end() - 1);
   return result;
@@ -387,7 +394,7 @@ NodeType infer(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> 
   const OpClass cls = row.cls;
   require(cls != OpClass::Leaf && cls != OpClass::Memory && cls != OpClass::Lane, op, "not an op on tensors");
   check_operands(op, row, inputs);
-  NodeType type{infer_dtype(op, row, inputs, to), infer_shape(op, row, inputs, ints), inputs[0]->numel()};
+  NodeType type{infer_dtype(op, row, inputs, ints, to), infer_shape(op, row, inputs, ints), inputs[0]->numel()};
   const bool same_count = cls == OpClass::Elementwise || op == Op::Reshape || op == Op::Permute;
   if (!same_count) type.numel = checked_count(op, type.shape);
   return type;

@@ -1,23 +1,32 @@
 // Attributes, types and literals, both ways.
 #include "ir/graph/node_text.h"
 
+#include <algorithm>
+
 namespace tenon::ir {
 namespace {
 
 // The attributes of an op as the text writes them: a word before a list or before one integer. The lists come
 // first and share equally what the integers leave of `ints`. Reshape, permute and expand write their list
-// bare. An integer that is the bits of an f64 is written as that.
+// bare. An integer that is the bits of an f64 is written as that, one that says which result of several a node is by its name.
 struct Attributes {
   std::span<const std::string_view> lists, integers;
 };
-constexpr std::string_view kScale = "scale=";  // such a one
+constexpr std::string_view kScale = "scale=";  // the bits of an f64
+constexpr std::string_view kResult = "result=";
+// By number, as AttentionResult and AttentionGradient have them.
+std::span<const std::string_view> result_names(Op op) {
+  static constexpr std::string_view results[] = {"output", "lse"}, gradients[] = {"query", "key", "value"};
+  if (op == Op::AttentionGrad) return gradients;
+  return results;
+}
 Attributes attributes_of(Op op) {
   static constexpr std::string_view dims[] = {"dims="}, bare[] = {""}, dim[] = {"dim="},
                                     offset[] = {"offset="};
   static constexpr std::string_view slice[] = {"starts=", "steps=", "sizes="}, pad[] = {"lo=", "hi="};
   static constexpr std::string_view places[] = {"sizes=", "strides="}, strides[] = {"strides="};
   static constexpr std::string_view sort[] = {"dim=", "descending=", "first=", "count="}, count[] = {"count="};
-  static constexpr std::string_view device[] = {"device="}, attention[] = {"causal=", kScale, "rows="}, recurrence[] = {"cell=", "backwards=", "flag="};
+  static constexpr std::string_view device[] = {"device="}, attention[] = {"causal=", kScale, "rows=", kResult}, recurrence[] = {"cell=", "backwards=", "flag="};
   if (is_attention(op)) return {{}, attention};
   if (is_recurrence(op)) return {{}, recurrence};
   if (is_reduce(op)) return {dims, {}};
@@ -50,7 +59,20 @@ int64_t parse_number(Lexer& text) {
   return static_cast<int64_t>(value->bits);
 }
 
+int64_t parse_result(Lexer& text, Op op) {
+  const auto names = result_names(op);
+  const auto name = std::ranges::find(names, text.word("a result"));
+  if (name == names.end()) text.fail("unknown result");
+  return name - names.begin();
+}
+
 }  // namespace
+
+std::string operation_text(const Node& node) {
+  const std::string text(info(node.op()).text);
+  if (!is_attention(node.op()) || (node.op() == Op::Attention && node.ints()[3] == 0)) return text;
+  return text + '.' + std::string(result_names(node.op())[static_cast<size_t>(node.ints()[3])]);
+}
 
 std::string attributes_text(const Node& node) {
   const auto [lists, integers] = attributes_of(node.op());
@@ -64,7 +86,10 @@ std::string attributes_text(const Node& node) {
   }
   for (const std::string_view word : integers) {
     const int64_t value = *next++;
-    text += ' ' + std::string(word) + (word == kScale ? print(Constant{DType::F64, static_cast<uint64_t>(value)}) : std::to_string(value));
+    text += ' ' + std::string(word);
+    if (word == kScale) text += print(Constant{DType::F64, static_cast<uint64_t>(value)});
+    else if (word == kResult) text += result_names(node.op())[static_cast<size_t>(value)];
+    else text += std::to_string(value);
   }
   return text;
 }
@@ -99,7 +124,7 @@ Dims parse_attributes(Lexer& text, Op op) {
   }
   for (const std::string_view word : integers) {
     text.expect(word);
-    ints.push_back(word == kScale ? parse_number(text) : text.integer());
+    ints.push_back(word == kScale ? parse_number(text) : word == kResult ? parse_result(text, op) : text.integer());
   }
   return ints;
 }

@@ -8,6 +8,7 @@
 
 namespace tenon::ir {
 
+std::string operation_text(const Node& node);   // "attention.grad.key": which result it is, if there are several
 std::string attributes_text(const Node& node);  // " dim=1 descending=0"
 // The `ints` of such an operation. These and all that read text throw IrError with the place.
 Dims parse_attributes(Lexer& text, Op op);

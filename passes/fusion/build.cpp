@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/kernel/kernel_builder.h"
+#include "ir/graph/node_text.h"
 #include "passes/fusion/group.h"
 #include "passes/fusion/reads.h"
 
@@ -275,11 +276,11 @@ class Build {
 FusedKernel build_call(const Group& group) {
   std::vector<Node*> made;  // in one order, whatever that of the graph is
   for (const Member& member : group.members) made.push_back(member.node);
-  std::sort(made.begin(), made.end(), [](const Node* a, const Node* b) { return a->op() < b->op(); });
+  std::ranges::sort(made, {}, [](const Node* n) { return n->ints().empty() ? 0 : n->ints().back(); });  // attention: which result it is
   const Node& node = *made.front();
   FusedKernel result;
   ir::Call& call = result.work.emplace<ir::Call>();
-  call.name = ir::info(node.op()).text;
+  call.name = ir::operation_text(node);
   std::vector<ir::NodeRef> placeholders;
   for (Node* operand : node.inputs()) {
     const OperandSource source = operand_source(node, operand);

@@ -27,7 +27,9 @@ void start_call(Groups& groups, Node* node) {
 }
 
 // Whether they have the same scores; how their results lie each knows itself.
-bool same_attention(const Node& a, const Node& b) { return a.ints()[0] == b.ints()[0] && a.ints()[1] == b.ints()[1]; }
+bool same_attention(const Node& a, const Node& b) {
+  return a.op() == b.op() && a.inputs() == b.inputs() && a.ints()[0] == b.ints()[0] && a.ints()[1] == b.ints()[1];
+}
 
 // All that comes of one attention's operands is one call, which has the scores once. No operand has a group yet, so such a
 // call waits for no reader of this node.
@@ -37,7 +39,7 @@ bool join_call(Groups& groups, Node* node) {
     const auto number = static_cast<int>(g);
     if (!groups.alive(number) || !groups.group(number).call) continue;
     const Node& first = *groups.group(number).members.front().node;
-    if (!ir::is_attention(first.op()) || first.inputs() != node->inputs() || !same_attention(first, *node)) continue;
+    if (!same_attention(first, *node)) continue;
     groups.place(number, node, {}, true);
     return true;
   }

@@ -34,10 +34,12 @@ bool lies_along_rows(const Node* x) {
 NodeRef expanded(const Node& node, std::span<const NodeRef> inputs) {
   const ir::AttentionLayout layout{lies_along_rows(inputs[1].get()), lies_along_rows(inputs[2].get())};
   const int64_t rows = ir::attention_rows(node.ints());
-  if (node.op() == Op::Attention) return ir::with_rows_at(ir::composed_attention(ir::attention_of(node, inputs), layout), rows);
-  if (!ir::is_attention_gradient(node.op())) return ir::evaluated_attention(node, inputs);
-  const ir::Attention whole = ir::whole_attention_of(node, inputs);
-  return ir::with_rows_at(ir::composed_attention_gradient(whole, ir::gradient_number(node.op()), inputs[3], layout), rows);
+  if (ir::is_attention_gradient(node)) {
+    const auto which = static_cast<size_t>(ir::gradient_of_attention(node));
+    return ir::with_rows_at(ir::composed_attention_gradient(ir::whole_attention_of(node, inputs), which, inputs[3], layout), rows);
+  }
+  if (ir::result_of_attention(node) == ir::AttentionResult::Lse) return ir::evaluated_attention(node, inputs);
+  return ir::with_rows_at(ir::composed_attention(ir::attention_of(node, inputs), layout), rows);
 }
 
 }  // namespace

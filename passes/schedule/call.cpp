@@ -53,7 +53,7 @@ std::vector<ValueId> Points::places(Context& c, ValueId point) const {
 AttentionBuffers::AttentionBuffers(const Call& call) : batches_(call.buffers.size(), true), views_(call.operands) {
   for (size_t k = 0; k < call.results.size(); ++k) {
     const ir::Node& made = *call.results[k];
-    results_.emplace_back(made.op(), call.stored[k].buffer);
+    results_.emplace_back(made.ints()[3], call.stored[k].buffer);
     ir::View view = call.stored[k];
     const ir::Dims dims = ir::attention_dims(made);
     for (size_t d = 0; d < dims.size(); ++d) view.strides[d] = call.stored[k].strides[dims[d]];
@@ -67,9 +67,9 @@ AttentionBuffers::AttentionBuffers(const Call& call) : batches_(call.buffers.siz
   }
 }
 
-std::optional<int32_t> AttentionBuffers::result_of(Op op) const {
+std::optional<int32_t> AttentionBuffers::numbered(int64_t which) const {
   for (const auto& [made, buffer] : results_) {
-    if (made == op) return buffer;
+    if (made == which) return buffer;
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/graph/attention.h"
 #include "passes/schedule/context.h"
 
 namespace tenon::passes {
@@ -38,14 +39,18 @@ class AttentionBuffers {
  public:
   explicit AttentionBuffers(const Call& call);
   int64_t batches() const { return batches_.count(); }
-  std::optional<int32_t> result_of(Op op) const;                 // none: it is not asked for
+  // None: it is not asked for.
+  std::optional<int32_t> result_of(ir::AttentionResult which) const { return numbered(static_cast<int64_t>(which)); }
+  std::optional<int32_t> gradient_of(ir::AttentionGradient which) const { return numbered(static_cast<int64_t>(which)); }
   std::vector<ValueId> begins(Context& c, ValueId batch) const;  // its first element in each buffer
   int64_t row_step(int32_t buffer) const { return views_[static_cast<size_t>(buffer)].strides.end()[-2]; }
 
  private:
+  std::optional<int32_t> numbered(int64_t which) const;
+
   Points batches_;  // in row-major order
   std::vector<ir::View> views_;  // by buffer; of a result: with the dims of ir::attention_dims
-  std::vector<std::pair<Op, int32_t>> results_;
+  std::vector<std::pair<int64_t, int32_t>> results_;  // which, and its buffer
 };
 
 // One of the operations that expand into basic ones, of an f32 or f64 or a vector of them.

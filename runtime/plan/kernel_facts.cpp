@@ -5,6 +5,7 @@
 
 #include "ir/graph/attention.h"
 #include "ir/graph/graph_infer.h"
+#include "ir/graph/node_text.h"
 #include "ir/graph/recurrence.h"
 
 namespace tenon::runtime {
@@ -34,20 +35,23 @@ int64_t places(const ir::Kernel& kernel, const ir::Instr& access) {
 
 // Two operations for each product, of all scores: a causal attention leaves half of them out.
 int64_t attention_flops(const FusedKernel& fused) {
-  const auto wants = [&](ir::Op op) {
-    return std::any_of(fused.outputs.begin(), fused.outputs.end(), [op](const ir::Node* node) { return node->op() == op; });
-  };
   const ir::Node& node = fused.call()->node();
+  const bool gradient = ir::is_attention_gradient(node);
+  const auto wants = [&](auto which) {
+    return std::ranges::any_of(fused.outputs, [&](const ir::Node* output) { return output->ints()[3] == static_cast<int64_t>(which); });
+  };
   const ir::Node &q = *node.inputs()[0], &k = *node.inputs()[1], &v = *node.inputs()[2];
   const size_t rank = q.shape().size();
   const int64_t depth = q.shape()[rank - 1], value_depth = v.shape()[rank - 1];
   int64_t scores = q.shape()[rank - 2] * k.shape()[rank - 2], products = 0;  // products for each score
   const ir::Dims dims = ir::attention_dims(node);
   for (size_t d = 0; d + 2 < rank; ++d) scores *= node.shape()[dims[d]];
-  const bool query = wants(ir::Op::AttentionGradQuery), key = wants(ir::Op::AttentionGradKey), value = wants(ir::Op::AttentionGradValue);
+  const auto wants_gradient = [&](ir::AttentionGradient of) { return gradient && wants(of); };
+  const bool query = wants_gradient(ir::AttentionGradient::Query), key = wants_gradient(ir::AttentionGradient::Key);
+  const bool value = wants_gradient(ir::AttentionGradient::Value);
   if (query) products += 2 * depth + value_depth;
   if (key || value) products += depth + (key ? depth + value_depth : 0) + (value ? value_depth : 0);
-  if (!query && !key && !value) products = depth + (wants(ir::Op::Attention) ? value_depth : 0);
+  if (!gradient) products = depth + (wants(ir::AttentionResult::Output) ? value_depth : 0);
   return 2 * products * (node.ints()[0] != 0 ? (scores + 1) / 2 : scores);
 }
 
@@ -116,7 +120,7 @@ std::string op_list(const FusedKernel& fused) {
   constexpr size_t most = 40;
   std::string text;
   for (size_t i = 0; i < fused.fused.size() && i < most; ++i) {
-    text += (text.empty() ? "" : ", ") + std::string(ir::info(fused.fused[i]->op()).text);
+    text += (text.empty() ? "" : ", ") + ir::operation_text(*fused.fused[i]);
   }
   return fused.fused.size() > most ? text + ", ..." : text;
 }

@@ -7,6 +7,7 @@
 
 #include "ir/base/text.h"
 #include "ir/graph/graph_infer.h"
+#include "ir/graph/node_text.h"
 #include "runtime/base/evaluation_mutex.h"
 #include "runtime/cache/kernel_cache.h"
 #include "runtime/device/device.h"
@@ -223,7 +224,7 @@ std::string explain_kernel(size_t number, const FusedKernel& fused, const Option
 }
 
 std::string node_text(const ir::Node& node) {
-  return std::string(ir::info(node.op()).text) + " " + ir::type_text(node.dtype(), node.shape());
+  return ir::operation_text(node) + " " + ir::type_text(node.dtype(), node.shape());
 }
 
 // What a report is about: a pending graph, or that of a plan which has run.

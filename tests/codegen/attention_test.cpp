@@ -42,10 +42,10 @@ const codegen::Executable& code_of(const ir::LoopTree& tree) {
   return *code;
 }
 
-// `wanted`: what the operations from `first` on give, in their order.
-void run(const Case& c, Reference& r, Op first, const std::vector<const Array*>& wanted) {
+// `wanted`: the results of the operation from number `first` on, in their order.
+void run(const Case& c, Reference& r, Op op, const std::vector<const Array*>& wanted, int64_t first = 0) {
   std::vector<Array*> operands;
-  const std::vector<NodeRef> made = nodes(c, r, first, wanted.size(), operands);
+  const std::vector<NodeRef> made = nodes(c, r, op, wanted.size(), operands, first);
   const passes::FusedKernel fused = one_call(made);
   std::vector<std::vector<uint64_t>> before;
   for (const int bits : {128, 256, 512}) {
@@ -87,7 +87,7 @@ void check_case(const Case& c) {
   CAPTURE(c);
   Reference r(c);
   run(c, r, Op::Attention, {&r.result, &r.lse});
-  run(c, r, Op::AttentionGradQuery, {&r.query_grad, &r.key_grad, &r.value_grad});
+  run(c, r, Op::AttentionGrad, {&r.query_grad, &r.key_grad, &r.value_grad});
 }
 
 }  // namespace
@@ -157,11 +157,11 @@ TEST_CASE("cpu attention: results whose rows come before some or all batches") {
 TEST_CASE("cpu attention: some of the results are a call too") {
   const Case c{.length = 70, .sources = 66, .depth = 16, .value_depth = 12};
   Reference r(c);
-  run(c, r, Op::AttentionGradQuery, {&r.query_grad});
-  run(c, r, Op::AttentionGradQuery, {&r.query_grad, &r.key_grad});
-  run(c, r, Op::AttentionGradKey, {&r.key_grad, &r.value_grad});
-  run(c, r, Op::AttentionGradValue, {&r.value_grad});
-  run(c, r, Op::AttentionLse, {&r.lse});
+  run(c, r, Op::AttentionGrad, {&r.query_grad});
+  run(c, r, Op::AttentionGrad, {&r.query_grad, &r.key_grad});
+  run(c, r, Op::AttentionGrad, {&r.key_grad, &r.value_grad}, 1);
+  run(c, r, Op::AttentionGrad, {&r.value_grad}, 2);
+  run(c, r, Op::Attention, {&r.lse}, 1);
 }
 
 TEST_CASE("cpu attention: all lengths and heads are the same code, but for the scale and whether heads fill their vectors") {
@@ -173,7 +173,7 @@ TEST_CASE("cpu attention: all lengths and heads are the same code, but for the s
   const auto of_length = [](int64_t length, int64_t depth) {
     return Case{.length = length, .sources = length, .depth = depth, .value_depth = depth, .query = {2}, .key = {2}, .value = {2}, .scale = 0.25};
   };
-  for (const auto& [first, count] : {std::pair(Op::Attention, 1), {Op::Attention, 2}, {Op::AttentionGradQuery, 3}}) {
+  for (const auto& [first, count] : {std::pair(Op::Attention, 1), {Op::Attention, 2}, {Op::AttentionGrad, 3}}) {
     const auto results = static_cast<size_t>(count);
     const std::string text = text_of(of_length(64, 16), first, results);
     for (const int64_t length : {2, 5, 16, 33, 150}) CHECK(text_of(of_length(length, 16), first, results) == text);

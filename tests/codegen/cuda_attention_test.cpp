@@ -61,9 +61,9 @@ passes::Lowered lowered_call(const passes::FusedKernel& fused, const ir::GpuTarg
   return compiler::compile(fused.work, target, {});
 }
 
-void run(const Case& c, Reference& r, Op first, const std::vector<const Array*>& wanted) {
+void run(const Case& c, Reference& r, Op op, const std::vector<const Array*>& wanted, int64_t first = 0) {
   std::vector<Array*> operands;
-  const std::vector<NodeRef> made = nodes(c, r, first, wanted.size(), operands);
+  const std::vector<NodeRef> made = nodes(c, r, op, wanted.size(), operands, first);
   const ir::GpuTarget target = target_of(c);
   const passes::FusedKernel fused = one_call(made, target);
   const passes::Lowered lowered = lowered_call(fused, target);
@@ -106,7 +106,7 @@ void check_case(const Case& c) {
   CAPTURE(c);
   Reference r(c);
   run(c, r, Op::Attention, {&r.result, &r.lse});
-  run(c, r, Op::AttentionGradQuery, {&r.query_grad, &r.key_grad, &r.value_grad});
+  run(c, r, Op::AttentionGrad, {&r.query_grad, &r.key_grad, &r.value_grad});
 }
 
 }  // namespace
@@ -267,7 +267,7 @@ TEST_CASE("attention: the interpreter evaluates each operation by its compositio
         }
       };
       check(Op::Attention, {&r.result, &r.lse});
-      check(Op::AttentionGradQuery, {&r.query_grad, &r.key_grad, &r.value_grad});
+      check(Op::AttentionGrad, {&r.query_grad, &r.key_grad, &r.value_grad});
     }
   }
 }
@@ -276,11 +276,15 @@ TEST_CASE("attention: the text of a graph with it reads back, and malformed oper
   const std::string text =
       "graph @g(%q: f32[2,5,4], %k: f32[1,7,4], %v: f32[2,7,3], %m: bool[5,7]) {\n"
       "  %0 = reshape %m [1,5,7] : bool[1,5,7]\n"
-      "  %1 = attention %q, %k, %v, %0 causal=0 scale=0.5 rows=0 : f32[5,2,3]\n"
-      "  %2 = attention.lse %q, %k, %v, %0 causal=0 scale=0.5 rows=1 : f32[2,5,1]\n"
+      "  %1 = attention %q, %k, %v, %0 causal=0 scale=0.5 rows=0 result=output : f32[5,2,3]\n"
+      "  %2 = attention %q, %k, %v, %0 causal=0 scale=0.5 rows=1 result=lse : f32[2,5,1]\n"
       "  return %1, %2\n"
       "}\n";
   CHECK(ir::print(ir::parse_graph(text)) == text);
+  std::string unknown = text;
+  unknown.replace(unknown.find("result=lse") + 7, 3, "query");
+  CHECK_THROWS_WITH_AS(ir::parse_graph(unknown, ir::Folding::Unshared, "t"), doctest::Contains("unknown result"), ir::IrError);
+  CHECK_THROWS_WITH_AS(ir::parse_graph(unknown, ir::Folding::Unshared, "t"), doctest::Contains("t:4:"), ir::IrError);
   const auto input = [](DType dtype, Dims shape) { return ir::make_input(dtype, shape); };
   const NodeRef q = input(DType::F32, {5, 4}), k = input(DType::F32, {7, 4}), v = input(DType::F32, {7, 3});
   const auto refused = [](const NodeRef& a, const NodeRef& b, const NodeRef& c, const NodeRef& mask = {}) {
@@ -295,6 +299,10 @@ TEST_CASE("attention: the text of a graph with it reads back, and malformed oper
   refused(q, k, v, input(DType::F64, {5, 7}));
   refused(q, k, v, input(DType::Bool, {4, 7}));
   refused(q, k, v, input(DType::Bool, {5, 6}));
+  for (const int64_t result : {-1, 2}) {
+    const int64_t ints[] = {0, std::bit_cast<int64_t>(0.5), 0, result};
+    CHECK_THROWS_WITH_AS(ir::make_node(Op::Attention, std::vector<NodeRef>{q, k, v}, ints), doctest::Contains("has no such result"), ir::IrError);
+  }
 }
 
 TEST_CASE("attention: heads that no tile takes are refused with the reason") {
@@ -345,7 +353,7 @@ TEST_CASE("attention: NVRTC compiles the tiles without spills") {
     c.causal = dtype == DType::F16;
     c.mask = dtype == DType::F16 ? Mask::None : dtype == DType::F32 ? Mask::Bool : Mask::Add;
     if (dtype == DType::F32) compile(c, Op::Attention, 2);
-    compile(c, Op::AttentionGradQuery, 3);
+    compile(c, Op::AttentionGrad, 3);
   }
   constexpr std::tuple<int64_t, DType, Mask> kOfWarps[] = {
       {64, DType::F16, Mask::Bool}, {96, DType::F16, Mask::None}, {96, DType::BF16, Mask::Add}, {128, DType::F16, Mask::None}};
@@ -353,7 +361,7 @@ TEST_CASE("attention: NVRTC compiles the tiles without spills") {
     Case c{.dtype = dtype, .length = 300, .sources = 290, .depth = depth, .value_depth = depth, .causal = depth == 128, .mask = mask};
     c.shared_bytes = 227 << 10;
     compile(c, Op::Attention, 2, {80, 90});
-    compile(c, Op::AttentionGradQuery, 3, {80, 90});
+    compile(c, Op::AttentionGrad, 3, {80, 90});
   }
   MESSAGE(report);
 }

@@ -293,7 +293,7 @@ TEST_CASE("the text of an attention is lowered if its queries are enough, and re
   const auto lowered = [](const std::string& queries) {
     const std::string text = "call @attention(x0: f32 in[32], x1: f32 in[96], x2: f32 in[96], y0: f32 out[32]) {\n"
                              "  %0 = view x0 : f32[" + queries + ",4]\n  %1 = view x1 : f32[9,4]\n  %2 = view x2 : f32[9,4]\n"
-                             "  %3 = attention %0, %1, %2 causal=0 scale=0.5 rows=0 : f32[" + queries + ",4]\n  store y0, %3\n}\n";
+                             "  %3 = attention %0, %1, %2 causal=0 scale=0.5 rows=0 result=output : f32[" + queries + ",4]\n  store y0, %3\n}\n";
     return lower(ir::parse_call(text), ir::CpuTarget{512}).schedule;
   };
   for (const char* queries : {"5", "8"}) CHECK(lowered(queries) == "attention");

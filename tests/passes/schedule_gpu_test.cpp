@@ -232,7 +232,7 @@ TEST_CASE("gpu schedule: the text of an attention is lowered if its heads fit, a
   const auto lowered = [](const std::string& depth) {
     const std::string text = "call @attention(x0: f32 in[2000], x1: f32 in[2000], x2: f32 in[2000], y0: f32 out[2000]) {\n"
                              "  %0 = view x0 : f32[9," + depth + "]\n  %1 = view x1 : f32[9," + depth + "]\n  %2 = view x2 : f32[9," + depth + "]\n"
-                             "  %3 = attention %0, %1, %2 causal=0 scale=0.5 rows=0 : f32[9," + depth + "]\n  store y0, %3\n}\n";
+                             "  %3 = attention %0, %1, %2 causal=0 scale=0.5 rows=0 result=output : f32[9," + depth + "]\n  store y0, %3\n}\n";
     return passes::lower(ir::parse_call(text), ir::GpuTarget{}).schedule;
   };
   CHECK(lowered("128") == "attention");

@@ -214,17 +214,17 @@ struct Reference {
 
 inline NodeRef placeholder(const Array& a) { return ir::make_input(a.dtype, a.shape); }
 
-// The operations on placeholders, `count` of them from `first` on.
-inline std::vector<NodeRef> nodes(const Case& c, Reference& r, Op first, size_t count, std::vector<Array*>& operands) {
+// The operation on placeholders, `count` results of it from number `first` on.
+inline std::vector<NodeRef> nodes(const Case& c, Reference& r, Op op, size_t count, std::vector<Array*>& operands, int64_t first = 0) {
   operands = {&r.query, &r.key, &r.value};
-  if (ir::is_attention_gradient(first)) operands.insert(operands.end(), {&r.grad, &r.lse, &r.saved});
+  if (op == Op::AttentionGrad) operands.insert(operands.end(), {&r.grad, &r.lse, &r.saved});
   if (c.mask != Mask::None) operands.push_back(&r.mask);
   std::vector<NodeRef> inputs, made;
   for (const Array* a : operands) inputs.push_back(placeholder(*a));
-  for (size_t i = 0; i < count; ++i) {
-    const auto op = static_cast<Op>(static_cast<size_t>(first) + i);
-    const int64_t last = static_cast<int64_t>(r.batch.size()), rows = op == Op::AttentionLse ? last : std::min(c.rows, last);
-    const int64_t ints[] = {c.causal, std::bit_cast<int64_t>(r.scale), rows};
+  for (int64_t which = first; which < first + static_cast<int64_t>(count); ++which) {
+    const bool lse = op == Op::Attention && which == static_cast<int64_t>(ir::AttentionResult::Lse);
+    const int64_t last = static_cast<int64_t>(r.batch.size()), rows = lse ? last : std::min(c.rows, last);
+    const int64_t ints[] = {c.causal, std::bit_cast<int64_t>(r.scale), rows, which};
     made.push_back(ir::make_node(op, inputs, ints, DType::F32, ir::Folding::Off));
   }
   return made;

@@ -53,7 +53,7 @@ class Attention {
  public:
   Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node()), buffers_(call) {
     const auto& inputs = node_.inputs();
-    const size_t rank = node_.shape().size(), operands = ir::is_attention_gradient(node_.op()) ? 6 : 3;
+    const size_t rank = node_.shape().size(), operands = ir::is_attention_gradient(node_) ? 6 : 3;
     sums_ = ir::is_half(inputs[0]->dtype()) ? DType::F32 : inputs[0]->dtype();
     lanes_ = c.target.vector_bits / (8 * ir::item_size(sums_));
     c.out.tree.lanes = lanes_;
@@ -73,7 +73,7 @@ class Attention {
     causal_ = node_.ints()[0] != 0;
   }
 
-  void lower() { ir::is_attention_gradient(node_.op()) ? differentiate() : attend(); }
+  void lower() { ir::is_attention_gradient(node_) ? differentiate() : attend(); }
 
  private:
   // --- values
@@ -276,7 +276,7 @@ class Attention {
   }
 
   void attend() {
-    const std::optional<int32_t> result = buffers_.result_of(Op::Attention), lse = buffers_.result_of(Op::AttentionLse);
+    const std::optional<int32_t> result = buffers_.result_of(ir::AttentionResult::Output), lse = buffers_.result_of(ir::AttentionResult::Lse);
     const int64_t of_score = query_.width + (result ? value_.width : 0) + 32;
     const double ns = static_cast<double>(kQueries * key_.count * of_score) / (4.0 * lanes_) + 100;
     const ValueId block = begin("attend", ceil_div(query_.count, kQueries), ns).second, first = c_.mul(block, c_.literal(kQueries));
@@ -369,8 +369,8 @@ class Attention {
   };
 
   void differentiate() {
-    const std::optional<int32_t> of_query = buffers_.result_of(Op::AttentionGradQuery), of_key = buffers_.result_of(Op::AttentionGradKey),
-                                 of_value = buffers_.result_of(Op::AttentionGradValue);
+    const std::optional<int32_t> of_query = buffers_.gradient_of(ir::AttentionGradient::Query), of_key = buffers_.gradient_of(ir::AttentionGradient::Key),
+                                 of_value = buffers_.gradient_of(ir::AttentionGradient::Value);
     const bool scores_back = of_query || of_key;
     // Keys are shared out where batches are few. So the sums over them have parts, by the shapes alone.
     constexpr int64_t kParts = 8, kFewestKeys = 128;

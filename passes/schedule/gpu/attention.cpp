@@ -32,7 +32,7 @@ namespace tenon::passes::gpu {
 
 Attention::Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_(call.node()), buffers_(call) {
   const auto& inputs = node_.inputs();
-  gradient_ = ir::is_attention_gradient(node_.op());
+  gradient_ = ir::is_attention_gradient(node_);
   const size_t rank = node_.shape().size(), operands = gradient_ ? 6 : 3;
   const auto matrix = [&](size_t i) {
     const ir::Dims& shape = inputs[i]->shape();
@@ -62,8 +62,8 @@ Attention::Attention(Context& c, const Call& call) : c_(c), b_(c.builder), node_
 
 void Attention::lower() {
   if (!gradient_) return attend();
-  const auto of_query = buffers_.result_of(Op::AttentionGradQuery), of_key = buffers_.result_of(Op::AttentionGradKey),
-             of_value = buffers_.result_of(Op::AttentionGradValue);
+  const auto of_query = buffers_.gradient_of(ir::AttentionGradient::Query), of_key = buffers_.gradient_of(ir::AttentionGradient::Key),
+             of_value = buffers_.gradient_of(ir::AttentionGradient::Value);
   if (of_query || of_key) sum_deltas();
   if (of_key || of_value) differentiate({false, key_, value_, query_, grad_, of_key, of_value});
   if (of_query) differentiate({true, query_, grad_, key_, value_, of_query, std::nullopt});

@@ -279,7 +279,7 @@ class AttentionOfThreads : public Attention {
   // --- phase attend
 
   void attend() override {
-    const std::optional<int32_t> result = buffers_.result_of(Op::Attention), lse = buffers_.result_of(Op::AttentionLse);
+    const std::optional<int32_t> result = buffers_.result_of(ir::AttentionResult::Output), lse = buffers_.result_of(ir::AttentionResult::Lse);
     begin_tile("attend", query_);
     const int32_t most = local("most", tile_.of_rows), sum = local("sum", tile_.of_rows);
     const int64_t results = int64_t{tile_.of_rows} * Columns(value_.width).of_thread();

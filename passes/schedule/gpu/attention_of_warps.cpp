@@ -312,7 +312,7 @@ class AttentionOfWarps : public Attention {
   // --- phase attend
 
   void attend() override {
-    const std::optional<int32_t> result = buffers_.result_of(Op::Attention), lse = buffers_.result_of(Op::AttentionLse);
+    const std::optional<int32_t> result = buffers_.result_of(ir::AttentionResult::Output), lse = buffers_.result_of(ir::AttentionResult::Lse);
     begin_tile("attend", query_);
     const int32_t most = local("most", rows_of_thread()), sum = local("sum", rows_of_thread());
     const int32_t mixed = zeros("mixed", value_.width, result.has_value());

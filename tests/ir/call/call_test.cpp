@@ -21,8 +21,8 @@ const std::string kAttention = R"(call @attention(x0: f16 in[960], x1: f16 in[96
   %0 = view x0 strides=[24,8,0,1] : f16[2,5,1,8]
   %1 = view x1 offset=8 strides=[24,8,0,1] : f16[2,5,1,8]
   %2 = view x2 offset=16 strides=[24,8,0,1] : f16[2,5,1,8]
-  %3 = attention %0, %1, %2 causal=1 scale=0.25 rows=2 : f16[2,5,1,8]
-  %4 = attention.lse %0, %1, %2 causal=1 scale=0.25 rows=2 : f32[2,5,1,1]
+  %3 = attention %0, %1, %2 causal=1 scale=0.25 rows=2 result=output : f16[2,5,1,8]
+  %4 = attention %0, %1, %2 causal=1 scale=0.25 rows=2 result=lse : f32[2,5,1,1]
   store y0, %3
   store y1, %4
 }

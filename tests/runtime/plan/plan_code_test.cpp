@@ -25,7 +25,7 @@ passes::FusedKernel call_of(const Heads& h) {
   const auto input = [&](int64_t rows) { return ir::make_input(ir::DType::F32, std::vector<int64_t>{2, 4, rows, h.width}); };
   const ir::Attention a{input(h.rows), input(h.keys), input(h.keys), {}, h.causal, h.scale};
   std::vector<ir::NodeRef> made{ir::attention(a)};
-  if (h.logarithms) made.push_back(ir::make_node(ir::Op::AttentionLse, std::vector<ir::NodeRef>{a.query, a.key, a.value}, made[0]->ints()));
+  if (h.logarithms) made.push_back(ir::attention(a, ir::AttentionResult::Lse));
   passes::FusionResult fusion = passes::fuse(made);
   REQUIRE(fusion.kernels.size() == 1);
   return std::move(fusion.kernels[0]);
