@@ -48,8 +48,7 @@ Floats exponential(Floats x) {
 
 }  // namespace
 
-void chain(const float* __restrict x, const float* __restrict y, float* __restrict out, int64_t begin,
-           int64_t end) {
+void chain(const float* __restrict x, const float* __restrict y, float* __restrict out, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     float t = (x[i] * y[i] + x[i]) * 0.5f - y[i];
     t = x[i] / (std::fabs(t) + 1.0f);
@@ -61,8 +60,7 @@ void chain(const float* __restrict x, const float* __restrict y, float* __restri
 
 // Over each row: its maximum; then the exponentials, stored and added up, and scaled while they are in the
 // first-level cache. Memory is read once and written once. `columns` is a multiple of four vectors.
-void softmax_rows(const float* __restrict x, float* __restrict out, int64_t columns, int64_t begin,
-                  int64_t end) {
+void softmax_rows(const float* __restrict x, float* __restrict out, int64_t columns, int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) {
     const float* in = x + row * columns;
     float* to = out + row * columns;
@@ -99,16 +97,14 @@ void sum_rows(const float* x, float* out, int64_t columns, int64_t begin, int64_
   for (int64_t row = begin; row < end; ++row) out[row] = sum(x + row * columns, 0, columns);
 }
 
-void sum_columns(const float* __restrict x, float* __restrict out, int64_t rows, int64_t columns,
-                 int64_t begin, int64_t end) {
+void sum_columns(const float* __restrict x, float* __restrict out, int64_t rows, int64_t columns, int64_t begin, int64_t end) {
   for (int64_t c = begin; c < end; ++c) out[c] = 0;
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t c = begin; c < end; ++c) out[c] += x[row * columns + c];
 }
 
 // Three loops in the order that vectorises.
-void matmul(const float* __restrict a, const float* __restrict b, float* __restrict out, int64_t k, int64_t n,
-            int64_t begin, int64_t end) {
+void matmul(const float* __restrict a, const float* __restrict b, float* __restrict out, int64_t k, int64_t n, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     for (int64_t j = 0; j < n; ++j) out[i * n + j] = 0;
     for (int64_t l = 0; l < k; ++l)

@@ -69,9 +69,7 @@ void measure(int64_t n, int threads, Child& numpy, bool have_numpy, bool promise
 
   bench::Crew crew(threads);
   auto loop = [&](auto* function) {
-    return [&, function] {
-      crew.run(n, [&](int64_t begin, int64_t end) { function(xs, ys, out, begin, end); });
-    };
+    return [&, function] { crew.run(n, [&](int64_t begin, int64_t end) { function(xs, ys, out, begin, end); }); };
   };
   std::vector<bench::Contestant> contestants = {
       bench::contestant("tenon", [&] { tenon::eval(chain(x, y)); }),
@@ -83,9 +81,7 @@ void measure(int64_t n, int threads, Child& numpy, bool have_numpy, bool promise
 
   std::string benchmark = "chain10 n=" + std::to_string(n) + " t=" + std::to_string(threads);
   std::string c = race.best("C ");
-  auto promise = [&](double value) {
-    return promised ? std::optional<bench::Target>({bench::Target::AtLeast, value}) : std::nullopt;
-  };
+  auto promise = [&](double value) { return promised ? std::optional<bench::Target>({bench::Target::AtLeast, value}) : std::nullopt; };
   bench::row(benchmark, "tenon", race.seconds("tenon") * 1e3, "ms");
   bench::row(benchmark, "speed over the best C loop (" + c + ")", race.speed("tenon", c), "x", promise(0.90));
   if (have_numpy) bench::row(benchmark, "speed over NumPy", race.speed("tenon", "NumPy"), "x", promise(4));

@@ -60,9 +60,23 @@ Once training(nn::Sequential net, Tensor x, Tensor y) {
 
 Once conv_net() {
   nn::MaxPool2d pool(nn::MaxPool2dOptions(2).stride(2));
-  nn::Sequential net{nn::Conv2d(3, 6, 5), nn::ReLU(), pool, nn::Conv2d(nn::Conv2dOptions(6, 16, 5).padding(3)),
-                     nn::ReLU(), nn::Conv2d(16, 16, 5), nn::ReLU(), pool, nn::Conv2d(16, 16, 3), nn::ReLU(), pool,
-                     nn::Flatten(), nn::Linear(64, 120), nn::ReLU(), nn::Linear(120, 84), nn::ReLU(), nn::Linear(84, 10)};
+  nn::Sequential net{nn::Conv2d(3, 6, 5),
+                     nn::ReLU(),
+                     pool,
+                     nn::Conv2d(nn::Conv2dOptions(6, 16, 5).padding(3)),
+                     nn::ReLU(),
+                     nn::Conv2d(16, 16, 5),
+                     nn::ReLU(),
+                     pool,
+                     nn::Conv2d(16, 16, 3),
+                     nn::ReLU(),
+                     pool,
+                     nn::Flatten(),
+                     nn::Linear(64, 120),
+                     nn::ReLU(),
+                     nn::Linear(120, 84),
+                     nn::ReLU(),
+                     nn::Linear(84, 10)};
   return training(net, rand({256, 3, 32, 32}), randint(0, 10, {256}));
 }
 
@@ -71,8 +85,8 @@ Once product(const Sizes& sizes, ScalarType type) {
   return run([=] { return a.matmul(b); });
 }
 
-// A step of Adam over ten million parameters, whose gradients are there, late in a training: the corrections of its moments are 1, and so the
-// kernel stays the same however many steps are timed.
+// A step of Adam over ten million parameters, whose gradients are there, late in a training: the corrections of its moments are 1, and
+// so the kernel stays the same however many steps are timed.
 Once adam_step() {
   const Tensor p = on_gpu({10'000'000}).requires_grad_();
   auto optimizer = std::make_shared<optim::Adam>(std::vector<Tensor>{p});
@@ -101,36 +115,96 @@ const Row kRows[] = {
     {"scale", {kElements}, [] { return run([x = on_gpu({kElements})] { return x * 2; }); }},
     {"chain", {kElements}, [] { return run([x = on_gpu({kElements})] { return (x * 2 + 1).relu().tanh() - x; }); }},
     {"chain_f16", {2 * kElements}, [] { return run([x = on_gpu({2 * kElements}, kHalf)] { return (x * 2 + 1).relu() - x; }); }},
-    {"softmax_1024", {kElements / 1024, 1024}, [] { return run([x = on_gpu({kElements / 1024, 1024})] { return x.softmax(1); }); }},
-    {"softmax_4096", {kElements / 4096, 4096}, [] { return run([x = on_gpu({kElements / 4096, 4096})] { return x.softmax(1); }); }},
-    {"softmax_65536", {kElements / 65536, 65536}, [] { return run([x = on_gpu({kElements / 65536, 65536})] { return x.softmax(1); }); }},
-    {"layer_norm_4096", {kElements / 4096, 4096}, [] { return run([x = on_gpu({kElements / 4096, 4096})] { return F::layer_norm(x, F::LayerNormFuncOptions({4096})); }); }},
-    {"layer_norm_f16_1024", {kElements / 512, 1024}, [] { return run([x = on_gpu({kElements / 512, 1024}, kHalf)] { return F::layer_norm(x, F::LayerNormFuncOptions({1024})); }); }},
-    {"transpose_8192", {8192, 8192}, [] { return run([x = on_gpu({8192, 8192})] { return x.t().contiguous(); }); }},
-    {"transpose_f16", {16384, 8192}, [] { return run([x = on_gpu({8192, 16384}, kHalf)] { return x.t().contiguous(); }); }},
-    {"column_sum", {4096}, [] { return run([x = on_gpu({kElements / 4096, 4096})] { return x.sum(0); }); }},
+    {"softmax_1024",
+     {kElements / 1024, 1024},
+     [] {
+       return run([x = on_gpu({kElements / 1024, 1024})] { return x.softmax(1); });
+     }},
+    {"softmax_4096",
+     {kElements / 4096, 4096},
+     [] {
+       return run([x = on_gpu({kElements / 4096, 4096})] { return x.softmax(1); });
+     }},
+    {"softmax_65536",
+     {kElements / 65536, 65536},
+     [] {
+       return run([x = on_gpu({kElements / 65536, 65536})] { return x.softmax(1); });
+     }},
+    {"layer_norm_4096",
+     {kElements / 4096, 4096},
+     [] {
+       return run([x = on_gpu({kElements / 4096, 4096})] { return F::layer_norm(x, F::LayerNormFuncOptions({4096})); });
+     }},
+    {"layer_norm_f16_1024",
+     {kElements / 512, 1024},
+     [] {
+       return run([x = on_gpu({kElements / 512, 1024}, kHalf)] { return F::layer_norm(x, F::LayerNormFuncOptions({1024})); });
+     }},
+    {"transpose_8192",
+     {8192, 8192},
+     [] {
+       return run([x = on_gpu({8192, 8192})] { return x.t().contiguous(); });
+     }},
+    {"transpose_f16",
+     {16384, 8192},
+     [] {
+       return run([x = on_gpu({8192, 16384}, kHalf)] { return x.t().contiguous(); });
+     }},
+    {"column_sum",
+     {4096},
+     [] {
+       return run([x = on_gpu({kElements / 4096, 4096})] { return x.sum(0); });
+     }},
     {"sum", {}, [] { return run([x = on_gpu({kElements})] { return x.sum(); }); }},
     {"cumsum", {kElements}, [] { return run([x = on_gpu({kElements})] { return x.cumsum(0); }); }},
-    {"embedding", {65536, 1024}, [] {
+    {"embedding",
+     {65536, 1024},
+     [] {
        const Tensor table = on_gpu({50000, 1024}), i = randint(0, 50000, {65536}).to(Device("cuda:0"));
        return run([=] { return embedding(table, i); });
      }},
-    {"index_add", {50000, 256}, [] {
+    {"index_add",
+     {50000, 256},
+     [] {
        const Tensor base = on_gpu({50000, 256}), source = on_gpu({65536, 256}), i = randint(0, 50000, {65536}).to(Device("cuda:0"));
        return run([=] { return base.index_add(0, i, source); });
      }},
     {"sort_1e6", {1 << 20}, [] { return run([x = on_gpu({1 << 20})] { return std::get<0>(x.sort()); }); }},
     {"adam_1e7", {10'000'000}, adam_step},
-    {"matmul_bf16_8192", {8192, 8192}, [] { return product({8192, 8192}, kBFloat16); }},
-    {"matmul_f16_1024", {1024, 1024}, [] { return product({1024, 1024}, kHalf); }},
-    {"matmul_f32_4096", {4096, 4096}, [] { return product({4096, 4096}, kFloat); }},
-    {"matmul_512", {512, 512}, [] { return product({512, 512}, kFloat); }},
-    {"matmul_64x128", {64, 128, 128}, [] { return product({64, 128, 128}, kFloat); }},
-    {"linear_gelu_f16", {8192, 4096}, [] {
+    {"matmul_bf16_8192",
+     {8192, 8192},
+     [] {
+       return product({8192, 8192}, kBFloat16);
+     }},
+    {"matmul_f16_1024",
+     {1024, 1024},
+     [] {
+       return product({1024, 1024}, kHalf);
+     }},
+    {"matmul_f32_4096",
+     {4096, 4096},
+     [] {
+       return product({4096, 4096}, kFloat);
+     }},
+    {"matmul_512",
+     {512, 512},
+     [] {
+       return product({512, 512}, kFloat);
+     }},
+    {"matmul_64x128",
+     {64, 128, 128},
+     [] {
+       return product({64, 128, 128}, kFloat);
+     }},
+    {"linear_gelu_f16",
+     {8192, 4096},
+     [] {
        const Tensor x = on_gpu({8192, 1024}, kHalf), w = on_gpu({4096, 1024}, kHalf), b = on_gpu({4096}, kHalf);
        return run([=] { return F::gelu(F::linear(x, w, b)); });
      }},
-    {"conv_f16", {32, 64, 56, 56}, [] {
+    {"conv_f16",
+     {32, 64, 56, 56},
+     [] {
        const Tensor x = on_gpu({32, 64, 56, 56}, kHalf), w = on_gpu({64, 64, 3, 3}, kHalf);
        return run([=] { return F::conv2d(x, w, F::Conv2dFuncOptions().padding(1)); });
      }},
@@ -138,7 +212,9 @@ const Row kRows[] = {
     {"attention_128", {4, 8, 2048, 128}, [] { return attention(8, 128, false); }},
     {"attention_training", {4, 16, 2048, 64}, [] { return attention(16, 64, true); }},
     {"cnn_256", {}, conv_net},
-    {"iris_epoch", {}, [] {
+    {"iris_epoch",
+     {},
+     [] {
        nn::Sequential net{nn::Linear(4, 8), nn::ReLU(), nn::Linear(8, 9), nn::ReLU(), nn::Linear(9, 3)};
        return training(net, rand({120, 4}), randint(0, 3, {120}));
      }},
@@ -206,7 +282,8 @@ bool report(const Row& row, int times) {
   return right;
 }
 
-// A product by whoever the model takes, a kernel or the library, and then what it thinks of both. SHAPE: "512x512x64", rows, columns, depth.
+// A product by whoever the model takes, a kernel or the library, and then what it thinks of both. SHAPE: "512x512x64", rows, columns,
+// depth.
 bool report_product(const std::string& type_name, const std::string& shape) {
   const ScalarType type = type_name == "f16" ? kHalf : kFloat;
   int m = 0, n = 0, k = 0;

@@ -77,10 +77,8 @@ const Row kRows[] = {
      }},
     {"stack", [](int64_t n) { return [p = parts(n, 16)] { return std::vector{stack(p, 0)}; }; }},
     {"cat", [](int64_t n) { return [p = parts(n, 16)] { return std::vector{cat(p, 0)}; }; }},
-    {"stack of pending",
-     [](int64_t n) { return [p = each(parts(n, 16), doubled)] { return std::vector{stack(p(), 0)}; }; }},
-    {"cat of pending",
-     [](int64_t n) { return [p = each(parts(n, 16), doubled)] { return std::vector{cat(p(), 0)}; }; }},
+    {"stack of pending", [](int64_t n) { return [p = each(parts(n, 16), doubled)] { return std::vector{stack(p(), 0)}; }; }},
+    {"cat of pending", [](int64_t n) { return [p = each(parts(n, 16), doubled)] { return std::vector{cat(p(), 0)}; }; }},
     {"stack of pending elements",
      [](int64_t n) {
        return [n, x = parts(1, n)[0]] {

@@ -24,10 +24,8 @@ void measure(const char* name, F step, bool tracked = false, bool one_op = true)
     }
     all.push_back((bench::now() - start) / kOps * 1e9);
   }
-  if (one_op)
-    bench::row("record an op", name, bench::median(record), "ns", bench::Target{bench::Target::AtMost, 300});
-  else
-    bench::row("record an op", name, bench::median(record), "ns");
+  if (one_op) bench::row("record an op", name, bench::median(record), "ns", bench::Target{bench::Target::AtMost, 300});
+  else bench::row("record an op", name, bench::median(record), "ns");
   bench::row("record an op", std::string(name) + ", with its destruction", bench::median(all), "ns");
 }
 
@@ -38,9 +36,14 @@ int main() {
   measure("tensor + tensor", [](const Tensor& t, const Tensor& y, int) { return t + y; });
   measure("tensor * scalar", [](const Tensor& t, const Tensor&, int i) { return t * (i + 2); });
   measure("exp", [](const Tensor& t, const Tensor&, int) { return t.exp(); });
-  measure("tensor + tensor, for gradients", [](const Tensor& t, const Tensor& y, int) { return t + y; }, true, false);
-  measure("tensor * scalar, for gradients", [](const Tensor& t, const Tensor&, int i) { return t * (i + 2); }, true, false);
-  measure("exp, for gradients", [](const Tensor& t, const Tensor&, int) { return t.exp(); }, true, false);
-  measure("softmax", [](const Tensor& t, const Tensor&, int) { return t.softmax(0); }, false, false);
-  measure("softmax, for gradients", [](const Tensor& t, const Tensor&, int) { return t.softmax(0); }, true, false);
+  measure(
+      "tensor + tensor, for gradients", [](const Tensor& t, const Tensor& y, int) { return t + y; }, true, false);
+  measure(
+      "tensor * scalar, for gradients", [](const Tensor& t, const Tensor&, int i) { return t * (i + 2); }, true, false);
+  measure(
+      "exp, for gradients", [](const Tensor& t, const Tensor&, int) { return t.exp(); }, true, false);
+  measure(
+      "softmax", [](const Tensor& t, const Tensor&, int) { return t.softmax(0); }, false, false);
+  measure(
+      "softmax, for gradients", [](const Tensor& t, const Tensor&, int) { return t.softmax(0); }, true, false);
 }

@@ -7,17 +7,14 @@
 
 int main() {
   constexpr int64_t rows = 4096, columns = 1024;
-  tenon::Tensor x = bench::random_tensor({rows, columns}, -5, 5),
-                result = bench::random_tensor({rows, columns});
+  tenon::Tensor x = bench::random_tensor({rows, columns}, -5, 5), result = bench::random_tensor({rows, columns});
   const float* xs = x.data_ptr<float>();
   float* out = result.data_ptr<float>();
   for (int threads : {1, 2}) {
     tenon::set_num_threads(threads);
     bench::Crew crew(threads);
     auto loop = [&](auto* function) {
-      return [&, function] {
-        crew.run(rows, [&](int64_t begin, int64_t end) { function(xs, out, columns, begin, end); });
-      };
+      return [&, function] { crew.run(rows, [&](int64_t begin, int64_t end) { function(xs, out, columns, begin, end); }); };
     };
     bench::Race race({bench::contestant("tenon", [&] { tenon::eval(tenon::softmax(x, 1)); }),
                       bench::contestant("C native", loop(baseline_native::softmax_rows)),

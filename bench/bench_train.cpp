@@ -41,9 +41,23 @@ Step mlp(int64_t batch) {
 Step conv_net(int64_t batch) {
   manual_seed(0);
   nn::MaxPool2d pool(nn::MaxPool2dOptions(2).stride(2));
-  nn::Sequential net{nn::Conv2d(3, 6, 5), nn::ReLU(), pool, nn::Conv2d(nn::Conv2dOptions(6, 16, 5).padding(3)),
-                     nn::ReLU(), nn::Conv2d(16, 16, 5), nn::ReLU(), pool, nn::Conv2d(16, 16, 3), nn::ReLU(), pool,
-                     nn::Flatten(), nn::Linear(64, 120), nn::ReLU(), nn::Linear(120, 84), nn::ReLU(), nn::Linear(84, 10)};
+  nn::Sequential net{nn::Conv2d(3, 6, 5),
+                     nn::ReLU(),
+                     pool,
+                     nn::Conv2d(nn::Conv2dOptions(6, 16, 5).padding(3)),
+                     nn::ReLU(),
+                     nn::Conv2d(16, 16, 5),
+                     nn::ReLU(),
+                     pool,
+                     nn::Conv2d(16, 16, 3),
+                     nn::ReLU(),
+                     pool,
+                     nn::Flatten(),
+                     nn::Linear(64, 120),
+                     nn::ReLU(),
+                     nn::Linear(120, 84),
+                     nn::ReLU(),
+                     nn::Linear(84, 10)};
   manual_seed(1);
   const Tensor x = (rand({batch, 3, 32, 32}) - 0.5) / 0.5;
   return training(net, x, randint(0, 10, {batch}));
@@ -56,8 +70,8 @@ nn::Sequential iris_net() {
 
 std::pair<Tensor, Tensor> iris_rows() {
   const io::Csv csv = io::read_csv(BENCH_FOLDER "/../examples/data/iris.csv");
-  const auto [x, x_test, y, y_test] = data::train_test_split(
-      csv.drop({"target"}).matrix().to(kFloat), csv["target"].to(kLong), data::TrainTestSplitOptions(0.2).random_state(33));
+  const auto [x, x_test, y, y_test] = data::train_test_split(csv.drop({"target"}).matrix().to(kFloat), csv["target"].to(kLong),
+                                                             data::TrainTestSplitOptions(0.2).random_state(33));
   return {x, y};
 }
 

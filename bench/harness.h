@@ -96,8 +96,8 @@ struct Target {
   double value;
 };
 
-inline void row(const std::string& benchmark, const std::string& measure, double value,
-                const std::string& unit, std::optional<Target> target = {}) {
+inline void row(const std::string& benchmark, const std::string& measure, double value, const std::string& unit,
+                std::optional<Target> target = {}) {
   std::string verdict, json;
   if (target) {
     bool least = target->kind == Target::AtLeast;
@@ -108,14 +108,12 @@ inline void row(const std::string& benchmark, const std::string& measure, double
     std::snprintf(text, sizeof text, ", \"target\": %g, \"met\": %s", target->value, met ? "true" : "false");
     json = text;
   }
-  std::printf("%-22s %-44s %10.3f %-8s %s\n", benchmark.c_str(), measure.c_str(), value, unit.c_str(),
-              verdict.c_str());
+  std::printf("%-22s %-44s %10.3f %-8s %s\n", benchmark.c_str(), measure.c_str(), value, unit.c_str(), verdict.c_str());
   std::fflush(stdout);
   if (const char* path = std::getenv("TENON_BENCH_JSON"))
     if (std::FILE* file = std::fopen(path, "a")) {
-      std::fprintf(file,
-                   "{\"benchmark\": \"%s\", \"measure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"%s}\n",
-                   benchmark.c_str(), measure.c_str(), value, unit.c_str(), json.c_str());
+      std::fprintf(file, "{\"benchmark\": \"%s\", \"measure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"%s}\n", benchmark.c_str(),
+                   measure.c_str(), value, unit.c_str(), json.c_str());
       std::fclose(file);
     }
 }

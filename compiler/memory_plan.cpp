@@ -65,8 +65,8 @@ class Planner {
   void join_chains(const std::vector<InPlace>& in_place) {
     for (const InPlace& p : in_place) {
       PlannedValue &from = values_[p.from], &to = values_[p.to];
-      const bool joins = (p.part || (p.update && from.bytes == to.bytes)) && from.end == p.step &&
-                         from.kind == ValueKind::Temporary && successor_[p.from].value < 0;
+      const bool joins = (p.part || (p.update && from.bytes == to.bytes)) && from.end == p.step && from.kind == ValueKind::Temporary &&
+                         successor_[p.from].value < 0;
       if (!joins) continue;
       successor_[p.from] = {p.to, p.offset};
       to.begin = std::min(to.begin, from.begin);
@@ -78,8 +78,7 @@ class Planner {
       if (p.from != p.to && at(p.to).begin == p.step) in_place_.push_back(p);
     }
     as_offered_ = in_place_;
-    std::stable_sort(in_place_.begin(), in_place_.end(),
-                     [](const InPlace& a, const InPlace& b) { return a.to < b.to; });
+    std::stable_sort(in_place_.begin(), in_place_.end(), [](const InPlace& a, const InPlace& b) { return a.to < b.to; });
   }
 
   Successor last_of(int32_t v) {
@@ -102,11 +101,9 @@ class Planner {
   std::vector<int32_t> temporaries() const {
     std::vector<int32_t> result;
     for (size_t v = 0; v < values_.size(); ++v) {
-      if (values_[v].kind == ValueKind::Temporary && successor_[v].value < 0)
-        result.push_back(static_cast<int32_t>(v));
+      if (values_[v].kind == ValueKind::Temporary && successor_[v].value < 0) result.push_back(static_cast<int32_t>(v));
     }
-    std::stable_sort(result.begin(), result.end(),
-                     [&](int32_t a, int32_t b) { return at(a).begin < at(b).begin; });
+    std::stable_sort(result.begin(), result.end(), [&](int32_t a, int32_t b) { return at(a).begin < at(b).begin; });
     return result;
   }
 
@@ -121,9 +118,8 @@ class Planner {
 
   bool may_replace(int32_t from, int32_t to) const {
     const std::span<const InPlace> pairs = pairs_into(to);
-    return std::any_of(pairs.begin(), pairs.end(), [&](const InPlace& p) {
-      return p.from == from && p.step == at(from).end && at(from).bytes == at(to).bytes;
-    });
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [&](const InPlace& p) { return p.from == from && p.step == at(from).end && at(from).bytes == at(to).bytes; });
   }
 
   void donate(const InPlace& pair) {
@@ -151,8 +147,8 @@ class Planner {
 
   // In the smallest buffer of an output that is written after this value is dead (or right over it).
   bool reuse_output(int32_t v) {
-    auto candidate = std::lower_bound(outputs_.begin(), outputs_.end(), at(v).bytes,
-                                      [&](int32_t o, int64_t bytes) { return at(o).bytes < bytes; });
+    auto candidate =
+        std::lower_bound(outputs_.begin(), outputs_.end(), at(v).bytes, [&](int32_t o, int64_t bytes) { return at(o).bytes < bytes; });
     for (int tried = 0; candidate != outputs_.end() && tried < kMostTried; ++candidate, ++tried) {
       const int32_t o = *candidate;
       const bool free_in_time = at(o).begin > at(v).end || may_replace(v, o);
@@ -210,9 +206,9 @@ class Planner {
   std::vector<Successor> successor_;  // of a value that an update takes over, or that is a part; -1: none
   MemoryPlan plan_;
   std::vector<bool> donated_;
-  std::vector<int32_t> reused_until_;  // by output value: when the last temporary in its buffer is dead
-  std::vector<int32_t> outputs_;    // smallest first
-  std::map<int64_t, int64_t> gaps_;  // of the arena, free now: begin -> end
+  std::vector<int32_t> reused_until_;       // by output value: when the last temporary in its buffer is dead
+  std::vector<int32_t> outputs_;            // smallest first
+  std::map<int64_t, int64_t> gaps_;         // of the arena, free now: begin -> end
   using End = std::pair<int32_t, int32_t>;  // a value and when it is dead
   std::priority_queue<End, std::vector<End>, std::greater<>> arena_ends_;
   std::vector<bool> replaced_;

@@ -154,7 +154,8 @@ passes::Lowered lower(const ir::Work& work, const ir::Target& target, const Sett
   const auto* kernel = std::get_if<ir::Kernel>(&work);
   if (settings.verify && !kernel) ir::verify(work);
   const ir::Work basic = kernel ? ir::Work(basic_kernel(*kernel, settings, target)) : work;
-  return lowered_like(ir::signature(work).name, settings, known, [&](passes::KnownLowered others) { return passes::lower(basic, target, others); });
+  return lowered_like(ir::signature(work).name, settings, known,
+                      [&](passes::KnownLowered others) { return passes::lower(basic, target, others); });
 }
 
 passes::Lowered compile(ir::Work work, const ir::Target& target, const Settings& settings) {
@@ -162,8 +163,8 @@ passes::Lowered compile(ir::Work work, const ir::Target& target, const Settings&
   return lower(work, target, settings);
 }
 
-MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place,
-                               const Settings& settings, bool reuse_outputs) {
+MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, const Settings& settings,
+                       bool reuse_outputs) {
   MemoryPlan plan = plan_memory(values, in_place, reuse_outputs);
   if (settings.observer) settings.observer(kMemory.name, [&] { return print(plan); });
   return plan;

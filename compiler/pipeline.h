@@ -12,8 +12,8 @@
 //   schedule           a loop tree
 //   memory-plan        the values of all kernels get their places
 //
-// The last graph and each kernel are verified. With Settings::verify so is each graph that a step changed and each call, and the text of all
-// that is made must also parse and print the same.
+// The last graph and each kernel are verified. With Settings::verify so is each graph that a step changed and each call, and the text
+// of all that is made must also parse and print the same.
 #pragma once
 
 #include <span>
@@ -34,7 +34,7 @@ struct StepInfo {
 std::vector<StepInfo> steps();  // all of them, in order
 
 struct Settings {
-  bool simplify = true;           // run the graph passes; else those alone that some graphs need
+  bool simplify = true;  // run the graph passes; else those alone that some graphs need
   passes::FusionOptions fusion;
   bool verify = false;
   passes::PassObserver observer;  // called after each step with the text of what it made
@@ -62,7 +62,7 @@ passes::Lowered lower(const ir::Work& work, const ir::Target& target, const Sett
 ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings, const ir::Target& target = {});
 
 // The last step, over the values that the kernels read and write.
-MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place,
-                               const Settings& settings, bool reuse_outputs = true);
+MemoryPlan plan_memory(const std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, const Settings& settings,
+                       bool reuse_outputs = true);
 
 }  // namespace tenon::compiler

@@ -20,12 +20,9 @@ inline tenon::Device take_device(int& argc, char** argv) {
   int kept = 1;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--device" && i + 1 < argc)
-      name = argv[++i];
-    else if (word.starts_with("--device="))
-      name = word.substr(9);
-    else
-      argv[kept++] = argv[i];
+    if (word == "--device" && i + 1 < argc) name = argv[++i];
+    else if (word.starts_with("--device=")) name = word.substr(9);
+    else argv[kept++] = argv[i];
   }
   argc = kept;
   return device_named(name);

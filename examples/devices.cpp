@@ -104,9 +104,7 @@ void memory(Device device) {
   std::cout << "x + y takes " << (allocated(device) - start) / 1024 << " KB more\n";
 }
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // The time of one product, the best of several; the first compiles and is not counted.
 double milliseconds(Device device, int64_t n) {
@@ -130,8 +128,8 @@ void products(Device device, int64_t largest, const std::string& plot) {
     io::Curve curve{d.str(), {}, {}};
     for (int64_t n = 32; n <= largest; n *= 2) {
       const double ms = milliseconds(d, n), gflops = 2e-6 * static_cast<double>(n * n * n) / ms;
-      std::printf("%-6s %5lld x %-5lld %9.3f ms %9.1f GFLOP/s\n", d.str().c_str(), static_cast<long long>(n),
-                  static_cast<long long>(n), ms, gflops);
+      std::printf("%-6s %5lld x %-5lld %9.3f ms %9.1f GFLOP/s\n", d.str().c_str(), static_cast<long long>(n), static_cast<long long>(n), ms,
+                  gflops);
       curve.x.push_back(static_cast<double>(n));
       curve.y.push_back(ms);
     }
@@ -139,8 +137,7 @@ void products(Device device, int64_t largest, const std::string& plot) {
   }
   if (plot.empty()) return;
   io::save_curve(plot, curves, io::CurveOptions("milliseconds of an n x n product").x_label("n").log_y(true));
-  std::cout << "look at " << std::filesystem::absolute(plot).string()
-            << ": the time of a product by its size\n";
+  std::cout << "look at " << std::filesystem::absolute(plot).string() << ": the time of a product by its size\n";
 }
 
 constexpr const char* kUsage = "usage: devices [--device cpu|cuda] [--plot FILE.svg] [--largest N]\n";

@@ -70,8 +70,7 @@ void random_tensors() {
 
 void types() {
   section("Types");
-  const Tensor float_32 = torch::tensor(
-      {3.0, 6.0, 9.0}, torch::TensorOptions().requires_grad(false));  // dtype, device: the defaults
+  const Tensor float_32 = torch::tensor({3.0, 6.0, 9.0}, torch::TensorOptions().requires_grad(false));  // dtype, device: the defaults
   show("float_32_tensor", float_32);
   show("float_32_tensor.dtype", torch::repr(float_32.scalar_type()));
   const Tensor float_16 = float_32.to(torch::kFloat16);
@@ -101,8 +100,7 @@ void arithmetic() {
   Tensor value = torch::zeros({}, torch::kLong);  // the product by hand
   for (int64_t i = 0; i < tensor.size(0); ++i) value += tensor[i] * tensor[i];
   show("value", value);
-  show("torch.matmul(rand(8, 10), rand(10, 8)).shape",
-       torch::matmul(torch::rand({8, 10}), torch::rand({10, 8})).sizes());
+  show("torch.matmul(rand(8, 10), rand(10, 8)).shape", torch::matmul(torch::rand({8, 10}), torch::rand({10, 8})).sizes());
 }
 
 void shape_errors() {

@@ -35,11 +35,10 @@ const char* cache_name(tenon::KernelRecord::Cache cache) {
 }
 
 void print_kernels() {
-  std::printf("\n%-38s %-12s %4s %9s  %-10s %11s %9s\n", "kernel", "schedule", "ops", "bytes", "code",
-              "compile ms", "run us");
+  std::printf("\n%-38s %-12s %4s %9s  %-10s %11s %9s\n", "kernel", "schedule", "ops", "bytes", "code", "compile ms", "run us");
   for (const tenon::KernelRecord& k : tenon::kernel_history())
-    std::printf("%-38s %-12s %4d %9lld  %-10s %11.2f %9.1f\n", k.name.c_str(), k.schedule.c_str(), k.ops,
-                static_cast<long long>(k.bytes), cache_name(k.cache), k.compile_ms, k.run_us);
+    std::printf("%-38s %-12s %4d %9lld  %-10s %11.2f %9.1f\n", k.name.c_str(), k.schedule.c_str(), k.ops, static_cast<long long>(k.bytes),
+                cache_name(k.cache), k.compile_ms, k.run_us);
   std::printf("\nlook at the column 'code': a second run of this program compiles nothing\n");
 }
 
@@ -48,9 +47,9 @@ void run(const std::string& folder, tenon::Device device) {
   std::cout << "iris_predict: a trained network tells the species of 150 iris flowers; then the kernels that "
                "the library made of it\n";
   tenon::io::Csv csv = tenon::io::read_csv(flowers);
-  tenon::Tensor measurements = csv.matrix().slice(1, 0, 4).to(tenon::kFloat32);  // [150, 4], cm
-  tenon::Tensor species = csv["target"].to(tenon::kInt64);                       // [150], 0 to 2
-  tenon::Tensor test_rows = tenon::io::load_npy(examples::data_file(folder, "test_indices.npy"));   // [30]
+  tenon::Tensor measurements = csv.matrix().slice(1, 0, 4).to(tenon::kFloat32);                    // [150, 4], cm
+  tenon::Tensor species = csv["target"].to(tenon::kInt64);                                         // [150], 0 to 2
+  tenon::Tensor test_rows = tenon::io::load_npy(examples::data_file(folder, "test_indices.npy"));  // [30]
   std::cout << "read " << csv.rows() << " flowers; the first: " << measurements[0] << "\n";
 
   Linear fc1(folder, "fc1", device), fc2(folder, "fc2", device), out(folder, "out", device);
@@ -68,9 +67,7 @@ void run(const std::string& folder, tenon::Device device) {
   const tenon::Tensor guess_here = guess.cpu();
   auto guessed = guess_here.accessor<int64_t, 1>(), truth = species.accessor<int64_t, 1>();
   for (int64_t i = 0; i < count; ++i) right += guessed[row[i]] == truth[row[i]];
-  std::cout << "probabilities of the first: " << probability[0] << "\n"
-            << right << " of " << count << " right\n\n"
-            << plan;
+  std::cout << "probabilities of the first: " << probability[0] << "\n" << right << " of " << count << " right\n\n" << plan;
   print_kernels();
 }
 

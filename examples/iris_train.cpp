@@ -41,12 +41,10 @@ TENON_MODULE(IrisNet);
 // Adam of PyTorch before 1.3: epsilon is added to sqrt(v), not to sqrt(v / (1 - beta2^t)).
 class ClassicAdam : public optim::Optimizer {
  public:
-  ClassicAdam(std::vector<Tensor> parameters, double lr)
-      : Optimizer(std::move(parameters), std::make_unique<optim::AdamOptions>(lr)) {}
+  ClassicAdam(std::vector<Tensor> parameters, double lr) : Optimizer(std::move(parameters), std::make_unique<optim::AdamOptions>(lr)) {}
 
   Tensor step(LossClosure closure = nullptr) override {
-    return step_each(closure, [](Tensor& p, Tensor grad, const optim::OptimizerOptions& options,
-                                 optim::OptimizerParamState& state) {
+    return step_each(closure, [](Tensor& p, Tensor grad, const optim::OptimizerOptions& options, optim::OptimizerParamState& state) {
       const auto& o = static_cast<const optim::AdamOptions&>(options);
       auto& s = static_cast<optim::AdamParamState&>(state);
       const auto [beta1, beta2] = o.betas();
@@ -63,9 +61,7 @@ class ClassicAdam : public optim::Optimizer {
   }
 
  protected:
-  std::unique_ptr<optim::OptimizerParamState> make_state() const override {
-    return std::make_unique<optim::AdamParamState>();
-  }
+  std::unique_ptr<optim::OptimizerParamState> make_state() const override { return std::make_unique<optim::AdamParamState>(); }
 };
 
 constexpr const char* kUsage = "usage: iris_train [--adam=classic] [--curve=FILE.svg] [--device cpu|cuda] [FOLDER]\n";
@@ -87,9 +83,7 @@ struct Arguments {
   }
 };
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void run(const Arguments& arguments) {
   const std::string flowers = examples::data_file(arguments.folder, "iris.csv");
@@ -134,8 +128,8 @@ void run(const Arguments& arguments) {
   const Tensor right = (logits.argmax(1) == y_test).sum();
   std::printf("test loss: %.6f, %lld of %lld right\n", criterion(logits, y_test).item<double>(),
               static_cast<long long>(right.item<int64_t>()), static_cast<long long>(y_test.size(0)));
-  std::printf("%lld epochs in %.0f ms, compilation included; %lld kernels were compiled\n",
-              static_cast<long long>(kEpochs), 1e3 * (trained - start), static_cast<long long>(counters().kernels_compiled));
+  std::printf("%lld epochs in %.0f ms, compilation included; %lld kernels were compiled\n", static_cast<long long>(kEpochs),
+              1e3 * (trained - start), static_cast<long long>(counters().kernels_compiled));
   if (arguments.curve.empty()) return;
   io::save_curve(arguments.curve, {{"train", losses}}, io::CurveOptions("loss").x_label("epoch").log_y(true));
   std::printf("look at %s: the loss of each epoch\n", std::filesystem::absolute(arguments.curve).c_str());

@@ -14,15 +14,13 @@ using namespace tenon;
 
 examples::Images read(const std::string& folder, data::datasets::Mode mode) {
   using data::datasets::Mode;
-  if (folder.empty())
-    return examples::drawn_images(mode == Mode::kTrain ? 10000 : 1000, 1, 28, mode == Mode::kTrain ? 1 : 2);
+  if (folder.empty()) return examples::drawn_images(mode == Mode::kTrain ? 10000 : 1000, 1, 28, mode == Mode::kTrain ? 1 : 2);
   const data::datasets::MNIST files(folder, mode);
   return {files.pixels(), files.targets(), 1};
 }
 
 nn::Sequential make_net() {  // in braces the layers are made, and draw their weights, from left to right
-  return nn::Sequential{nn::Flatten(), nn::Linear(784, 512), nn::ReLU(), nn::Linear(512, 512), nn::ReLU(),
-                        nn::Linear(512, 10)};
+  return nn::Sequential{nn::Flatten(), nn::Linear(784, 512), nn::ReLU(), nn::Linear(512, 512), nn::ReLU(), nn::Linear(512, 10)};
 }
 
 }  // namespace
@@ -36,12 +34,12 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     const Device device = examples::device_named(options.device);
-    const std::string folder = examples::find_images(
-        "mnist_mlp", options.data, {"MNIST/raw", "data/MNIST/raw", examples::kFashion}, examples::has_idx);
+    const std::string folder =
+        examples::find_images("mnist_mlp", options.data, {"MNIST/raw", "data/MNIST/raw", examples::kFashion}, examples::has_idx);
     const examples::Images train = read(folder, data::datasets::Mode::kTrain).first(options.limit);
     examples::Images test = read(folder, data::datasets::Mode::kTest);
-    const std::string what = folder.empty() ? "images that it draws itself (stripes in ten directions)"
-                                            : "the ten kinds of images in " + folder;
+    const std::string what =
+        folder.empty() ? "images that it draws itself (stripes in ten directions)" : "the ten kinds of images in " + folder;
     examples::announce(options, "mnist_mlp: a network of three linear layers", what, train, test);
     examples::draw_losses(options.curve, examples::train(options, train, test, device, make_net));
   } catch (const Error& error) {

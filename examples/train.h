@@ -22,8 +22,7 @@ struct Options {
   double lr = 1e-3;
   int64_t epochs, batch_size, limit = 0, workers = 2, seed = 0;
 
-  Options(int64_t epochs, int64_t batch_size, std::string curve)
-      : curve(std::move(curve)), epochs(epochs), batch_size(batch_size) {}
+  Options(int64_t epochs, int64_t batch_size, std::string curve) : curve(std::move(curve)), epochs(epochs), batch_size(batch_size) {}
 
   void add_to(CLI::App& app) {
     app.add_option("--epochs", epochs, "passes over the training images")->capture_default_str()->check(CLI::PositiveNumber);
@@ -42,8 +41,7 @@ struct Options {
 // Images [samples, channels, height, width] of bytes, and labels. A batch, gathered and scaled to [-1, 1], is one kernel.
 class Images : public data::datasets::BatchDataset<Images, data::Example<>> {
  public:
-  Images(Tensor pixels, Tensor labels, int64_t channels)
-      : pixels_(std::move(pixels)), labels_(std::move(labels)), channels_(channels) {}
+  Images(Tensor pixels, Tensor labels, int64_t channels) : pixels_(std::move(pixels)), labels_(std::move(labels)), channels_(channels) {}
 
   data::Example<> get_batch(ArrayRef<size_t> indices) override {
     const Tensor rows = tensor(std::vector<int64_t>(indices.begin(), indices.end()));
@@ -73,8 +71,7 @@ class Images : public data::datasets::BatchDataset<Images, data::Example<>> {
 inline Images drawn_images(int64_t count, int64_t channels, int64_t size, uint64_t seed) {
   manual_seed(seed);
   const auto each = [&](double low, double high) { return rand({count, 1, 1, 1}) * (high - low) + low; };
-  const Tensor labels = randint(10, {count}, kLong),
-               angle = labels.to(kFloat).view({-1, 1, 1, 1}) * (M_PI / 10);
+  const Tensor labels = randint(10, {count}, kLong), angle = labels.to(kFloat).view({-1, 1, 1, 1}) * (M_PI / 10);
   const Tensor place = arange(size, kFloat), x = place.view({1, 1, 1, -1}), y = place.view({1, 1, -1, 1});
   const Tensor wave = (each(0.5, 1.0) * (x * angle.cos() + y * angle.sin()) + each(0, 2 * M_PI)).sin();
   const Tensor noise = randn({count, channels, size, size}) * 25;
@@ -85,8 +82,7 @@ inline Images drawn_images(int64_t count, int64_t channels, int64_t size, uint64
 
 // --- where images are
 
-constexpr const char* kFashion =
-    "/usr/share/datasets/fashion-mnist";  // of Debian's package dataset-fashion-mnist
+constexpr const char* kFashion = "/usr/share/datasets/fashion-mnist";  // of Debian's package dataset-fashion-mnist
 constexpr const char* kHowToGetImages =
     "get some with: sudo apt install dataset-fashion-mnist, or CIFAR-10's cifar-10-binary.tar.gz, "
     "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz (md5 c32a1d4ab5d03f1284b67883e8d87530), "
@@ -106,8 +102,8 @@ inline bool has_idx(const std::string& folder) {
 
 // The folder that was asked for, else the first of these that has images; empty if none has. Error if the one
 // asked for has none.
-inline std::string find_images(const std::string& program, const std::string& given,
-                               const std::vector<std::string>& places, bool (*has)(const std::string&)) {
+inline std::string find_images(const std::string& program, const std::string& given, const std::vector<std::string>& places,
+                               bool (*has)(const std::string&)) {
   std::string tried;
   for (const std::string& folder : given.empty() ? places : std::vector<std::string>{given}) {
     if (has(folder)) return folder;
@@ -120,8 +116,7 @@ inline std::string find_images(const std::string& program, const std::string& gi
 }
 
 // What a run is about to do, as its first words.
-inline void announce(const Options& o, const std::string& who, const std::string& what, const Images& images,
-                     const Images& test) {
+inline void announce(const Options& o, const std::string& who, const std::string& what, const Images& images, const Images& test) {
   std::printf(
       "%s learns %s: %lld epochs of %lld images in batches of %lld, %s with a rate of %g; then %lld others "
       "are tried\n",
@@ -134,10 +129,8 @@ inline void announce(const Options& o, const std::string& who, const std::string
 inline void draw_losses(const std::string& file, const std::vector<double>& losses) {
   if (file.empty() || losses.empty()) return;
   std::vector<double> smooth;
-  for (const double loss : losses)
-    smooth.push_back(smooth.empty() ? loss : 0.98 * smooth.back() + 0.02 * loss);
-  io::save_curve(file, {{"each step", losses}, {"smoothed", smooth}},
-                 io::CurveOptions("loss").x_label("step"));
+  for (const double loss : losses) smooth.push_back(smooth.empty() ? loss : 0.98 * smooth.back() + 0.02 * loss);
+  io::save_curve(file, {{"each step", losses}, {"smoothed", smooth}}, io::CurveOptions("loss").x_label("step"));
   std::printf("look at %s: the loss of each step\n", std::filesystem::absolute(file).c_str());
 }
 
@@ -148,14 +141,11 @@ inline auto make_loader(const Images& images, int64_t batch_size, int64_t worker
 }
 
 inline std::unique_ptr<optim::Optimizer> make_optimizer(const Options& o, nn::Module& net) {
-  if (o.optimizer == "sgd")
-    return std::make_unique<optim::SGD>(net.parameters(), optim::SGDOptions(o.lr).momentum(0.9));
+  if (o.optimizer == "sgd") return std::make_unique<optim::SGD>(net.parameters(), optim::SGDOptions(o.lr).momentum(0.9));
   return std::make_unique<optim::Adam>(net.parameters(), optim::AdamOptions(o.lr));
 }
 
-inline double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+inline double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // One pass: the loss of each step. Nothing waits for a loss before the next step is recorded.
 template <typename Net, typename Loader>
@@ -195,8 +185,7 @@ inline double mean_of(const std::vector<double>& values) {
 // Trains `make_net()` on a device, from a checkpoint if there is one; prints a line for each epoch. The loss
 // of each step.
 template <typename MakeNet>
-std::vector<double> train(const Options& o, const Images& images, Images& test, Device device,
-                          MakeNet make_net) {
+std::vector<double> train(const Options& o, const Images& images, Images& test, Device device, MakeNet make_net) {
   auto loader = make_loader(images, o.batch_size, o.workers);  // the generator of its first order is not ours yet
   manual_seed(static_cast<uint64_t>(o.seed));
   auto net = make_net();
@@ -225,8 +214,8 @@ std::vector<double> train(const Options& o, const Images& images, Images& test, 
     all.insert(all.end(), losses.begin(), losses.end());
     step += static_cast<int64_t>(losses.size());
     ++epoch;
-    std::printf("epoch %2lld  loss %.5f  test accuracy %5.2f %%  %.2f s on %s\n", static_cast<long long>(epoch),
-                mean_of(losses), 100 * share, trained, device.str().c_str());
+    std::printf("epoch %2lld  loss %.5f  test accuracy %5.2f %%  %.2f s on %s\n", static_cast<long long>(epoch), mean_of(losses),
+                100 * share, trained, device.str().c_str());
     std::fflush(stdout);
     if (!o.checkpoint.empty()) checkpoint.save();
   }

@@ -16,19 +16,19 @@ namespace tenon::passes {
 
 // Graph -> graph. Each is pure; each file in passes/ opens with what it does and a small before/after.
 ir::Graph expand_attention(const ir::Graph& graph, const ir::Targets& targets);  // attention that no schedule takes becomes products
-ir::Graph simplify(const ir::Graph& graph);        // algebraic identities (the rules of ir/graph/fold.cpp)
-ir::Graph fold_constants(const ir::Graph& graph);  // ops on constants, up to kFoldLimit elements of work
-ir::Graph fold_views(const ir::Graph& graph);      // chains of movement ops become one or none
-ir::Graph lay_out_products(const ir::Graph& graph);  // products are stored as they are read
-ir::Graph lay_out_attention(const ir::Graph& graph);  // so are the results of attention
-ir::Graph lay_out_windows(const ir::Graph& graph, const ir::Targets& targets);  // and windows for tensor cores
-ir::Graph late_reshapes(const ir::Graph& graph);   // contractions take their readers in before they are reshaped
+ir::Graph simplify(const ir::Graph& graph);                                      // algebraic identities (the rules of ir/graph/fold.cpp)
+ir::Graph fold_constants(const ir::Graph& graph);                                // ops on constants, up to kFoldLimit elements of work
+ir::Graph fold_views(const ir::Graph& graph);                                    // chains of movement ops become one or none
+ir::Graph lay_out_products(const ir::Graph& graph);                              // products are stored as they are read
+ir::Graph lay_out_attention(const ir::Graph& graph);                             // so are the results of attention
+ir::Graph lay_out_windows(const ir::Graph& graph, const ir::Targets& targets);   // and windows for tensor cores
+ir::Graph late_reshapes(const ir::Graph& graph);  // contractions take their readers in before they are reshaped
 ir::Graph common_subexpressions(const ir::Graph& graph);
 ir::Graph dead_code(const ir::Graph& graph);
 inline constexpr int64_t kFoldLimit = 4096;
 
 struct GraphPass {
-  std::string_view name;  // "expand-attention", "simplify", "fold-views", "fold-constants", "lay-out-products", "lay-out-attention", "lay-out-windows", "late-reshapes", "cse", "dce"
+  std::string_view name;  // "expand-attention", "simplify", ...
   std::string_view summary;
   ir::Graph (*run)(const ir::Graph&, const ir::Targets&);
   bool is_needed = false;  // without it some graphs cannot be computed: it also runs where graphs are not simplified
@@ -36,11 +36,11 @@ struct GraphPass {
 std::span<const GraphPass> graph_passes();  // in the order in which they run
 
 // Kernel -> kernel, before scheduling.
-ir::Kernel expand_half(ir::Kernel kernel);  // f16/bf16 arithmetic: widen, compute in f32, round after each op
+ir::Kernel expand_half(ir::Kernel kernel);     // f16/bf16 arithmetic: widen, compute in f32, round after each op
 ir::Kernel widen_products(ir::Kernel kernel);  // products of exponentials in f64, where denormal numbers are slow
-ir::Kernel expand_math(ir::Kernel kernel);  // ops marked Expands become basic ops: our own polynomials
-ir::Kernel clean(ir::Kernel kernel);        // shared pure instructions, no dead ones
-ir::Kernel merge_axes(ir::Kernel kernel);   // parallel axes that lie one behind the other in every index
+ir::Kernel expand_math(ir::Kernel kernel);     // ops marked Expands become basic ops: our own polynomials
+ir::Kernel clean(ir::Kernel kernel);           // shared pure instructions, no dead ones
+ir::Kernel merge_axes(ir::Kernel kernel);      // parallel axes that lie one behind the other in every index
 
 struct KernelPass {
   std::string_view name;  // "expand-half", "widen-products", "expand-math", "clean", "merge-axes"

@@ -4,8 +4,8 @@
 //
 // FOLDER holds manifest.json and .npy files: each case names a Python expression, or statements that set
 // `out`, over inputs x0, x1, ..., and the outputs to expect with their tolerances. With --grad the cases that have
-// gradients, and these are compared too. Prints each failure and "N of M"; the exit status is 1 if a case fails. A case that no function is mapped to fails; --list-unmapped
-// prints those alone, by function.
+// gradients, and these are compared too. Prints each failure and "N of M"; the exit status is 1 if a case fails. A case that no
+// function is mapped to fails; --list-unmapped prints those alone, by function.
 #include <tenon/tenon.h>
 
 #include <cstring>
@@ -26,8 +26,7 @@ using tenon::Tensor;
 namespace {
 
 ScalarType type_of(const std::string& name) {
-  static const char* const names[] = {"bool",  "uint8",   "int8",     "int16",   "int32",
-                                      "int64", "float16", "bfloat16", "float32", "float64"};
+  static const char* const names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
   for (size_t i = 0; i < std::size(names); ++i) {
     if (name == names[i]) return static_cast<ScalarType>(i);
   }
@@ -122,14 +121,15 @@ Outcome run_case(const json& c, const std::string& dir, bool with_grad) {
     const std::vector<Tensor> got = python::flat(python::run(c["expr"], variables));
     if (got.size() != c["outputs"].size()) return {"a tuple of " + std::to_string(got.size()), ""};
     for (size_t i = 0; i < got.size(); ++i) {
-      std::string wrong = python::difference(got[i], read("outputs", "output_dtypes", i), c["rtol"],
-                                             c["atol"], name.find("_signzero") != std::string::npos);
+      std::string wrong = python::difference(got[i], read("outputs", "output_dtypes", i), c["rtol"], c["atol"],
+                                             name.find("_signzero") != std::string::npos);
       if (!wrong.empty()) return {"output " + std::to_string(i) + ": " + wrong, ""};
     }
     if (!with_grad) return {};
-    return {wrong_gradient(c, got, inputs, [&](const char* files, size_t i, ScalarType type) {
-              return read_npy(dir + "/" + c[files][i].get<std::string>(), type);
-            }), ""};
+    return {wrong_gradient(
+                c, got, inputs,
+                [&](const char* files, size_t i, ScalarType type) { return read_npy(dir + "/" + c[files][i].get<std::string>(), type); }),
+            ""};
   } catch (const python::Unsupported& e) {
     return {std::string("not mapped: ") + e.what(), e.what()};
   } catch (const std::exception& e) {
@@ -152,22 +152,14 @@ Arguments parse_arguments(int argc, char** argv) {
       if (++i == argc) throw std::runtime_error(option + " needs a value");
       return argv[i];
     };
-    if (option == "--dir")
-      a.dir = value();
-    else if (option == "--only")
-      a.only = std::regex(value());
-    else if (option == "--unfused")
-      config.fusion = false;
-    else if (option == "--interpreter")
-      config.interpreter = true;
-    else if (option == "--threads")
-      config.threads = std::stoi(value());
-    else if (option == "--grad")
-      a.grad = true;
-    else if (option == "--list-unmapped")
-      a.list_unmapped = true;
-    else
-      throw std::runtime_error("unknown option " + option);
+    if (option == "--dir") a.dir = value();
+    else if (option == "--only") a.only = std::regex(value());
+    else if (option == "--unfused") config.fusion = false;
+    else if (option == "--interpreter") config.interpreter = true;
+    else if (option == "--threads") config.threads = std::stoi(value());
+    else if (option == "--grad") a.grad = true;
+    else if (option == "--list-unmapped") a.list_unmapped = true;
+    else throw std::runtime_error("unknown option " + option);
   }
   if (a.dir.empty()) throw std::runtime_error("--dir FOLDER is missing");
   tenon::set_config(config);
@@ -193,8 +185,7 @@ int run(const Arguments& a) {
       std::cout << name << "  " << c["expr"].get<std::string>() << "\n    " << outcome.wrong << "\n";
   }
   if (a.list_unmapped) {
-    for (const auto& [what, names] : unmapped)
-      std::cout << names.size() << "  " << what << "  (" << names[0] << ")\n";
+    for (const auto& [what, names] : unmapped) std::cout << names.size() << "  " << what << "  (" << names[0] << ")\n";
   }
   std::cout << passed << " of " << total << "\n";
   return passed == total ? 0 : 1;

@@ -105,8 +105,7 @@ const Pass* find(std::span<const Pass> passes, std::string_view name) {
 
 void check_pass_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    const bool known =
-        name == "all" || find(passes::graph_passes(), name) || find(passes::kernel_passes(), name);
+    const bool known = name == "all" || find(passes::graph_passes(), name) || find(passes::kernel_passes(), name);
     if (!known) throw UsageError("unknown pass '" + name + "'; --list names them");
   }
 }
@@ -200,8 +199,7 @@ Program transform(Program program, const Request& request) {
 
 std::string emitted(const ir::LoopTree& tree, const std::string& form) {
   const bool cuda = tree.target == ir::TargetKind::Cuda;
-  if (cuda != (form == "cuda"))
-    throw UsageError("--emit " + form + ": the loop tree is for the other device");
+  if (cuda != (form == "cuda")) throw UsageError("--emit " + form + ": the loop tree is for the other device");
   if (form == "cuda") return codegen::cuda::emit(tree);
   return form == "llvm" ? codegen::llvm_backend::emit_ir(tree) : codegen::llvm_backend::emit_assembly(tree);
 }
@@ -212,9 +210,7 @@ void write(const Program& program, const Request& request) {
     return;
   }
   const char* separator = "";
-  const auto write_one = [&](const std::string& text) {
-    std::cout << std::exchange(separator, "\n") << text;
-  };
+  const auto write_one = [&](const std::string& text) { std::cout << std::exchange(separator, "\n") << text; };
   if (const auto* works = std::get_if<Works>(&program)) {
     for (const ir::Work& work : *works) write_one(ir::print(work));
     return;
@@ -233,9 +229,7 @@ void list_passes() {
   const auto line = [](std::string_view name, std::string_view summary) {
     std::cout << "  " << name << std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') << summary << "\n";
   };
-  const auto is_pass = [](std::string_view name) {
-    return find(passes::graph_passes(), name) || find(passes::kernel_passes(), name);
-  };
+  const auto is_pass = [](std::string_view name) { return find(passes::graph_passes(), name) || find(passes::kernel_passes(), name); };
   std::cout << "the steps from a graph to a plan, in order; --pass runs those with a star:\n";
   for (const compiler::StepInfo& step : compiler::steps()) {
     line((is_pass(step.name) ? "* " : "  ") + std::string(step.name), step.summary);
@@ -262,17 +256,12 @@ int main(int argc, char** argv) {
   CLI::App app("Takes IR text through Tenon's passes and prints the result.", "tenon-opt");
   app.add_option("file", request.file, "IR text: a graph, a kernel, a call or a looptree; - is stdin");
   app.add_flag("--list", request.list, "name the steps and passes");
-  app.add_option("--pass", request.passes, "passes to run, in this order; 'all' for every one")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  app.add_option("--pass", request.passes, "passes to run, in this order; 'all' for every one")->delimiter(',')->allow_extra_args(false);
   app.add_flag("--fuse", request.fuse, "turn a graph into kernels");
   app.add_flag("--no-fusion", request.no_fusion, "one kernel for each node that is not a view");
-  app.add_option("--lower", request.lower, "turn kernels into loop trees")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  app.add_option("--emit", request.emit, "print generated code")
-      ->check(CLI::IsMember({"llvm", "asm", "cuda"}));
-  app.add_option("--vector-bits", request.vector_bits, "CPU vector width (default: this machine's)")
-      ->check(CLI::IsMember({128, 256, 512}));
+  app.add_option("--lower", request.lower, "turn kernels into loop trees")->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--emit", request.emit, "print generated code")->check(CLI::IsMember({"llvm", "asm", "cuda"}));
+  app.add_option("--vector-bits", request.vector_bits, "CPU vector width (default: this machine's)")->check(CLI::IsMember({128, 256, 512}));
   app.add_option("--gpu", request.gpu, "compute capability of a GPU that has no libraries: all is generated, for its shared memory")
       ->check(CLI::IsMember({75, 80, 90}));
   app.add_flag("--often", request.often, "CPU: lower for a plan that runs often, whose code knows its lengths");

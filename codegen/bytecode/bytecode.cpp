@@ -30,18 +30,24 @@ ir::Constant evaluate_lane(const Evaluation& e, const ir::Constant* args) {
   return ir::evaluate(e.op, std::span(args, static_cast<size_t>(e.operands)), e.to);
 }
 
-namespace any { extern const Handlers table; }
+namespace any {
+extern const Handlers table;
+}
 #ifdef __x86_64__
-namespace avx2 { extern const Handlers table; }
-namespace avx512 { extern const Handlers table; }
+namespace avx2 {
+extern const Handlers table;
+}
+namespace avx512 {
+extern const Handlers table;
+}
 #endif
 
 std::vector<const Handlers*> all_handlers() {
   std::vector<const Handlers*> tables{&any::table};
 #ifdef __x86_64__
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512dq");
+  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
   if (has_avx2) tables.push_back(&avx2::table);
   if (has_avx512) tables.push_back(&avx512::table);
 #endif
@@ -102,8 +108,13 @@ void each_use(const Stmt& s, const F& f) {
 class Translator {
  public:
   Translator(const ir::LoopTree& tree, const bytecode::Handlers& handlers, Bytecode::Program& program)
-      : h_(handlers), tree_(tree), program_(program), root_(tree.values.size()), uses_(tree.values.size(), 0),
-        is_register_(tree.values.size(), false), place_(tree.values.size(), -1) {
+      : h_(handlers),
+        tree_(tree),
+        program_(program),
+        root_(tree.values.size()),
+        uses_(tree.values.size(), 0),
+        is_register_(tree.values.size(), false),
+        place_(tree.values.size(), -1) {
     for (size_t v = 0; v < root_.size(); ++v) root_[v] = static_cast<ValueId>(v);
     program.buffers = tree.buffers;
     program.size_count = tree.size_count;
@@ -138,7 +149,8 @@ class Translator {
     const auto begin = static_cast<int32_t>(program_.image.size());
     program_.image.resize(program_.image.size() + static_cast<size_t>(t.lanes == 1 ? kChunk : room_of(t)));
     const int item = ir::item_size(t.dtype);
-    for (int32_t at = 0; at < (t.lanes == 1 ? item : room_of(t)); at += item) std::memcpy(program_.image.data() + begin + at, &bits, static_cast<size_t>(item));
+    for (int32_t at = 0; at < (t.lanes == 1 ? item : room_of(t)); at += item)
+      std::memcpy(program_.image.data() + begin + at, &bits, static_cast<size_t>(item));
     return it->second = program_.constants + begin;
   }
 
@@ -261,7 +273,9 @@ class Translator {
 
   // Whether the value goes straight into the register: nobody else wants it.
   bool can_set(const Stmt& s, const Stmt& next) const {
-    if (next.kind != StmtKind::Set || s.result < 0 || next.args[1] != s.result || uses_[s.result] != 1 || root_[s.result] != s.result || is_given(s.result)) return false;
+    if (next.kind != StmtKind::Set || s.result < 0 || next.args[1] != s.result || uses_[s.result] != 1 || root_[s.result] != s.result ||
+        is_given(s.result))
+      return false;
     return s.kind == StmtKind::Load || (s.kind == StmtKind::Let && ir::is_elementwise(s.op));
   }
 
@@ -292,7 +306,11 @@ class Translator {
     const int32_t at = place(s.result), end = place(s.args[1]);
     const size_t begin = emit({.run = h_.begin_for, .d = at, .a = place(s.args[0]), .b = end});
     block(s.body);
-    emit({.run = h_.end_for, .d = at, .b = end, .to = static_cast<int32_t>(begin + 1) - static_cast<int32_t>(code_->size()), .number = s.step});
+    emit({.run = h_.end_for,
+          .d = at,
+          .b = end,
+          .to = static_cast<int32_t>(begin + 1) - static_cast<int32_t>(code_->size()),
+          .number = s.step});
     land(begin);
     give_back(s.result);
   }
@@ -314,7 +332,8 @@ class Translator {
     Access a{ir::item_size(t.dtype), t.lanes, loads && t.dtype == DType::Bool, s.mask >= 0, Access::Together};
     if (strided) a.kind = Access::Strided;
     if (indexed) a.kind = index.dtype == DType::I32 ? Access::IndexedNarrow : Access::Indexed;
-    Instr instr{.run = loads ? h_.load(a) : h_.store(a), .d = value, .a = place(s.args[0]), .b = kWord * s.buffer, .n = t.lanes, .number = a.item};
+    Instr instr{
+        .run = loads ? h_.load(a) : h_.store(a), .d = value, .a = place(s.args[0]), .b = kWord * s.buffer, .n = t.lanes, .number = a.item};
     if (strided) instr.c = place(s.args[1]);
     if (a.masked) (a.kind == Access::Together ? instr.c : instr.to) = place(s.mask);
     emit(instr);
@@ -388,10 +407,10 @@ class Translator {
   std::vector<ValueId> root_;  // the value whose place it has
   std::vector<int> uses_;
   std::vector<bool> is_register_;
-  std::vector<int32_t> place_;                                            // -1: none now
-  std::map<std::tuple<uint64_t, DType, int16_t>, int32_t> constants_;     // their places
-  std::map<ValueId, uint64_t> bits_;                                      // of values that are constants
-  std::map<int32_t, std::vector<int32_t>> free_;                          // places, by their room
+  std::vector<int32_t> place_;                                         // -1: none now
+  std::map<std::tuple<uint64_t, DType, int16_t>, int32_t> constants_;  // their places
+  std::map<ValueId, uint64_t> bits_;                                   // of values that are constants
+  std::map<int32_t, std::vector<int32_t>> free_;                       // places, by their room
   std::vector<Instr>* code_ = nullptr;
 };
 
@@ -417,10 +436,12 @@ Bytecode::Bytecode(std::unique_ptr<Program> program) : program_(std::move(progra
 Bytecode::~Bytecode() = default;
 
 // A handler may read a chunk from the last place on.
-size_t Bytecode::register_bytes() const { return static_cast<size_t>(program_->bytes + kChunk + kLocalAlign - 1) / kLocalAlign * kLocalAlign; }
+size_t Bytecode::register_bytes() const {
+  return static_cast<size_t>(program_->bytes + kChunk + kLocalAlign - 1) / kLocalAlign * kLocalAlign;
+}
 
-void Bytecode::run(size_t phase, void* const* buffers, const int64_t* sizes, const uint64_t* scalars, int64_t begin, int64_t end, void* local,
-                   void* registers) const {
+void Bytecode::run(size_t phase, void* const* buffers, const int64_t* sizes, const uint64_t* scalars, int64_t begin, int64_t end,
+                   void* local, void* registers) const {
   const Program& p = *program_;
   auto* const r = static_cast<std::byte*>(registers);
   auto* scratch = static_cast<std::byte*>(local);

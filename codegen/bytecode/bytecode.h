@@ -1,6 +1,7 @@
 // The first tier of the CPU: a loop tree as a list of instructions, each of which works on a whole vector and is executed by a function
 // that was compiled with the library. Making one takes some tens of microseconds where LLVM takes milliseconds, running it takes ten to
-// forty times as long; the bits are the same. So code that is new runs at once, and what runs once is never compiled (runtime/cache/kernel_cache.h).
+// forty times as long; the bits are the same. So code that is new runs at once, and what runs once is never compiled
+// (runtime/cache/kernel_cache.h).
 //
 //   for %5 in %1..%2 step 16 {             begin_for  d=%5 a=%1 b=%2 to=+5
 //     %6 = load x[%5] : f32x16             load       d=%6 b=&x a=%5              64 bytes

@@ -145,9 +145,7 @@ class Walk {
       case StmtKind::Size: value(stmt.result) = all(sizes_[static_cast<size_t>(stmt.slot)]); return;
       case StmtKind::Var: value(stmt.result) = value(stmt.args[0]); return;
       case StmtKind::Set: return set(stmt, active);
-      case StmtKind::Load:
-        value(stmt.result) = std::nullopt;
-        return access(stmt, 0, stmt.args[0], active);
+      case StmtKind::Load: value(stmt.result) = std::nullopt; return access(stmt, 0, stmt.args[0], active);
       case StmtKind::Store:
       case StmtKind::LoadTile: return access(stmt, 0, stmt.args[0], active);
       case StmtKind::CopyAsync:
@@ -292,7 +290,8 @@ class Walk {
     return std::unique(numbers.begin(), end) - numbers.begin();
   }
 
-  // Memory gives 128 bytes at a time: to all threads, of 8 or 16 bytes to half or a quarter of them. A word that several want is given once.
+  // Memory gives 128 bytes at a time: to all threads, of 8 or 16 bytes to half or a quarter of them. A word that several want is given
+  // once.
   static void count_banks(Access& access, const Lanes& addresses, int64_t bytes, uint32_t active) {
     const auto together = static_cast<size_t>(kLanes * kWord / std::max(kWord, bytes));
     for (size_t first = 0; first < kLanes; first += together) {

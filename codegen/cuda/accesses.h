@@ -24,7 +24,8 @@ struct Access {
   int32_t buffer;  // of the tree: in global or shared memory
   int bytes;       // that a thread moves
   // Where the places are known: how often a warp comes to it with a thread that takes part, and then sectors of global memory, or rounds of
-  // the banks of shared memory (32 of 4 bytes; accesses of 8 and 16 bytes have two and four rounds). `least`: were the same bytes side by side.
+  // the banks of shared memory (32 of 4 bytes; accesses of 8 and 16 bytes have two and four rounds). `least`: were the same bytes side
+  // by side.
   int64_t warps = 0, transfers = 0, least = 0;
   int ways = 0;               // shared: the most words of one bank that threads want in the same round
   bool places_vary = false;   // with data: not counted there
@@ -32,11 +33,12 @@ struct Access {
 };
 
 struct AccessCounts {
-  std::vector<Access> accesses;     // in the order of the text
+  std::vector<Access> accesses;       // in the order of the text
   int64_t blocks = 0, of_blocks = 0;  // walked to their end; of the launch
 };
 
-// `most_steps`: statements of a warp that are walked, then the walk ends where it is. Blocks come in the order first, last, second, third, ...
+// `most_steps`: statements of a warp that are walked, then the walk ends where it is. Blocks come in the order first, last, second,
+// third, ...
 AccessCounts count_accesses(const ir::LoopTree& tree, const ir::Phase& phase, std::span<const int64_t> sizes, int64_t most_steps);
 
 }  // namespace tenon::codegen::cuda

@@ -40,9 +40,8 @@ constexpr int kVector = 4;  // lanes of the prelude's vectors in memory
 // How a value of each element type is written: in a register, in memory, and in the names of prelude
 // functions.
 std::string register_type(DType t) {
-  constexpr const char* names[ir::kDTypeCount] = {
-      "tenon_bool", "unsigned char",  "signed char",    "short", "int",
-      "long long",  "unsigned short", "unsigned short", "float", "double"};
+  constexpr const char* names[ir::kDTypeCount] = {"tenon_bool", "unsigned char",  "signed char",    "short", "int",
+                                                  "long long",  "unsigned short", "unsigned short", "float", "double"};
   return names[static_cast<int>(t)];
 }
 std::string memory_type(DType t) { return t == DType::Bool ? "unsigned char" : register_type(t); }
@@ -73,8 +72,7 @@ std::string float_literal(double value, DType type, uint64_t bits) {
   std::string literal(text, std::to_chars(text, text + sizeof text, value).ptr);
   const bool eighths = value * 8 == std::trunc(value * 8) && std::fabs(value) < 1e6;
   if (!eighths) {
-    literal = std::string(
-        text, std::to_chars(text, text + sizeof text, std::fabs(value), std::chars_format::hex).ptr);
+    literal = std::string(text, std::to_chars(text, text + sizeof text, std::fabs(value), std::chars_format::hex).ptr);
     literal = (std::signbit(value) ? "-0x" : "0x") + literal;
   } else if (literal.find('.') == std::string::npos) {
     literal += ".0";
@@ -132,9 +130,7 @@ std::string call(const std::string& function, const std::vector<std::string>& x)
 }
 
 std::string floating(Op op, DType type, const std::vector<std::string>& x) {
-  const auto c_function = [&](const std::string& name) {
-    return call(type == DType::F32 ? name + "f" : name, x);
-  };
+  const auto c_function = [&](const std::string& name) { return call(type == DType::F32 ? name + "f" : name, x); };
   switch (op) {
     case Op::Neg: return call("tenon_neg_" + suffix(type), x);
     case Op::Abs: return c_function("fabs");
@@ -151,9 +147,7 @@ std::string floating(Op op, DType type, const std::vector<std::string>& x) {
   }
 }
 
-std::string choice(const std::vector<std::string>& x) {
-  return " ? " + x[0] + " : " + x[1];
-}
+std::string choice(const std::vector<std::string>& x) { return " ? " + x[0] + " : " + x[1]; }
 
 std::string integer(Op op, DType type, const std::vector<std::string>& x) {
   switch (op) {
@@ -171,9 +165,7 @@ std::string integer(Op op, DType type, const std::vector<std::string>& x) {
     case Op::Not: return "(" + register_type(type) + ")~" + x[0];
     case Op::Max: return x[0] + " > " + x[1] + choice(x);
     case Op::Min: return x[0] + " < " + x[1] + choice(x);
-    default:
-      return "(" + register_type(type) + ")(" + x[0] + " " + symbol(op) + " " +
-             x[1] + ")";
+    default: return "(" + register_type(type) + ")(" + x[0] + " " + symbol(op) + " " + x[1] + ")";
   }
 }
 
@@ -202,8 +194,7 @@ std::string cast(std::string x, DType from, DType to) {
     return "tenon_f32_to_" + std::string(ir::name(to)) + "(" + single + ")";
   }
   if (!ir::is_float(from) || ir::is_float(to)) return "(" + register_type(to) + ")" + x;
-  const std::string function =
-      "tenon_" + std::string(ir::name(from)) + (to == DType::I64 ? "_to_i64(" : "_to_i32(");
+  const std::string function = "tenon_" + std::string(ir::name(from)) + (to == DType::I64 ? "_to_i64(" : "_to_i32(");
   const std::string whole = function + x + ")";
   return to == DType::I64 || to == DType::I32 ? whole : "(" + register_type(to) + ")" + whole;
 }
@@ -216,8 +207,8 @@ std::string cast_tile(const std::string& x, DType from, DType to) {
 std::string bitcast(const std::string& x, DType from, DType to) {
   if (to == DType::F32 || to == DType::F64) {
     if (from == to) return x;
-    return "tenon_" + std::string(ir::name(to)) +
-           (to == DType::F32 ? "_from_bits((unsigned)" : "_from_bits((unsigned long long)") + x + ")";
+    return "tenon_" + std::string(ir::name(to)) + (to == DType::F32 ? "_from_bits((unsigned)" : "_from_bits((unsigned long long)") + x +
+           ")";
   }
   if (from == DType::F32 || from == DType::F64) {
     return "(" + register_type(to) + ")tenon_" + std::string(ir::name(from)) + "_bits(" + x + ")";
@@ -269,13 +260,9 @@ class PhasePrinter {
   const std::string& name(ValueId v) const { return names_[v]; }
   const ir::TreeBuffer& buffer(int32_t i) const { return tree_.buffers[i]; }
 
-  void line(const std::string& text) {
-    out_ += std::string(static_cast<size_t>(indent_) * 2, ' ') + text + "\n";
-  }
+  void line(const std::string& text) { out_ += std::string(static_cast<size_t>(indent_) * 2, ' ') + text + "\n"; }
 
-  const std::string& fresh(ValueId v, const char* prefix) {
-    return names_[v] = prefix + std::to_string(next_++);
-  }
+  const std::string& fresh(ValueId v, const char* prefix) { return names_[v] = prefix + std::to_string(next_++); }
 
   std::string type_name(ValueId v) const {
     if (lanes(v) == 1) return register_type(dtype(v));
@@ -292,8 +279,8 @@ class PhasePrinter {
     for (size_t i = 0; i < tree_.buffers.size(); ++i) {
       const ir::TreeBuffer& b = tree_.buffers[i];
       if (b.space == Space::Local || b.space == Space::Shared) continue;
-      parameters.push_back((b.space == Space::In ? "const " : "") + memory_type(b.dtype) +
-                           (b.aliased ? "* " : "* TENON_RESTRICT ") + buffers_[i]);
+      parameters.push_back((b.space == Space::In ? "const " : "") + memory_type(b.dtype) + (b.aliased ? "* " : "* TENON_RESTRICT ") +
+                           buffers_[i]);
     }
     for (int32_t i = 0; i < tree_.size_count; ++i) {
       parameters.push_back(register_type(tree_.index_type) + " s" + std::to_string(i));
@@ -302,8 +289,8 @@ class PhasePrinter {
       parameters.push_back(register_type(tree_.scalars[i]) + " a" + std::to_string(i));
     }
     if (!tree_.scalars.empty()) parameters.push_back("const unsigned long long* TENON_RESTRICT numbers");
-    out_ += "// kernel " + tree_.name + ", phase " + phase.name + ": s" + std::to_string(phase.extent) +
-            " blocks of " + std::to_string(tree_.threads) + " threads\n";
+    out_ += "// kernel " + tree_.name + ", phase " + phase.name + ": s" + std::to_string(phase.extent) + " blocks of " +
+            std::to_string(tree_.threads) + " threads\n";
     std::string text = "TENON_KERNEL void TENON_LAUNCH(" + std::to_string(tree_.threads) + ", " + std::to_string(tree_.resident) + ") " +
                        function_name(tree_.name, phase) + "(";
     for (size_t i = 0; i < parameters.size(); ++i) text += (i ? ", " : "") + parameters[i];
@@ -350,12 +337,11 @@ class PhasePrinter {
   void statement(const Stmt& stmt) {
     switch (stmt.kind) {
       case StmtKind::Let: return let(stmt);
-      case StmtKind::Size:
-        names_[stmt.result] = "s" + std::to_string(stmt.slot);
-        return;
+      case StmtKind::Size: names_[stmt.result] = "s" + std::to_string(stmt.slot); return;
       case StmtKind::Load: return load(stmt);
       case StmtKind::LoadTile:
-        return define(stmt.result, call(stmt.transposed ? "tenon_load_turned_tile" : "tenon_load_tile", {place(stmt.buffer, stmt.args[0])}));
+        return define(stmt.result,
+                      call(stmt.transposed ? "tenon_load_turned_tile" : "tenon_load_tile", {place(stmt.buffer, stmt.args[0])}));
       case StmtKind::Mma: {
         const std::string function = "tenon_mma_" + std::string(ir::name(dtype(stmt.args[0])));
         return define(stmt.result, call(function, {name(stmt.args[0]), name(stmt.args[1]), name(stmt.args[2])}));
@@ -398,8 +384,7 @@ class PhasePrinter {
     const std::string step = stmt.step == 1 ? "++" + i : i + " += " + std::to_string(stmt.step);
     if (stmt.unroll) line("TENON_UNROLL");
     unrolled_[stmt.result] = stmt.unroll && unrolled_[stmt.args[0]] && unrolled_[stmt.args[1]];
-    line("for (" + register_type(dtype(stmt.result)) + " " + i + " = " + begin + "; " + i + " < " + end +
-         "; " + step + ") {");
+    line("for (" + register_type(dtype(stmt.result)) + " " + i + " = " + begin + "; " + i + " < " + end + "; " + step + ") {");
     nested(stmt.body);
     line("}");
   }
@@ -422,9 +407,7 @@ class PhasePrinter {
     return "(" + buffers_[stmt.buffer] + " + " + name(found->second.first) + ")[" + name(found->second.second) + "]";
   }
 
-  int lanes_of(const Stmt& stmt) const {
-    return lanes(stmt.kind == StmtKind::Load ? stmt.result : stmt.args.back());
-  }
+  int lanes_of(const Stmt& stmt) const { return lanes(stmt.kind == StmtKind::Load ? stmt.result : stmt.args.back()); }
 
   void load(const Stmt& stmt) {
     const DType type = dtype(stmt.result);
@@ -454,7 +437,8 @@ class PhasePrinter {
     if (stmt.mask >= 0 || stmt.strided) fail("vectors in memory have neither mask nor stride");
     const ir::TreeBuffer& b = buffer(stmt.buffer);
     if (lanes_of(stmt) == kVector) return vector_name(b.dtype);
-    const bool moves = lanes_of(stmt) == ir::kTileLanes && (ir::is_half(b.dtype) ? b.space != Space::Local || stmt.kind == StmtKind::Load : b.space == Space::Local && b.dtype == DType::F32);
+    const bool moves = lanes_of(stmt) == ir::kTileLanes && (ir::is_half(b.dtype) ? b.space != Space::Local || stmt.kind == StmtKind::Load
+                                                                                 : b.space == Space::Local && b.dtype == DType::F32);
     if (!moves) fail("vectors have four lanes; eight, if they are 16-bit floats, or f32 in registers");
     return suffix(b.dtype) + "x8";
   }
@@ -521,13 +505,13 @@ class PhasePrinter {
   }
 
   const ir::LoopTree& tree_;
-  const std::vector<std::string>& buffers_;  // their names in the text
-  std::vector<std::string> names_;           // of each value; literals and parameters stand for themselves
-  std::vector<bool> index_;                  // ir::index_values
-  std::vector<bool> unrolled_;               // indices that are constants once loops are unrolled
+  const std::vector<std::string>& buffers_;                // their names in the text
+  std::vector<std::string> names_;                         // of each value; literals and parameters stand for themselves
+  std::vector<bool> index_;                                // ir::index_values
+  std::vector<bool> unrolled_;                             // indices that are constants once loops are unrolled
   std::map<ValueId, std::pair<ValueId, ValueId>> behind_;  // indices that are one and such a constant
-  std::map<ValueId, uint32_t> known_;        // bits of f32 constants; of scalars those of another number than 0
-  std::set<int32_t> used_;                   // buffers this phase touches
+  std::map<ValueId, uint32_t> known_;                      // bits of f32 constants; of scalars those of another number than 0
+  std::set<int32_t> used_;                                 // buffers this phase touches
   std::string out_;
   int indent_ = 1;
   int next_ = 0;
@@ -540,8 +524,8 @@ std::vector<std::string> buffer_names(const ir::LoopTree& tree) {
   std::vector<std::string> names;
   for (const ir::TreeBuffer& buffer : tree.buffers) {
     std::string name = identifier(buffer.name);
-    const bool like_value = std::string("virsa").find(name[0]) != std::string::npos &&
-                            name.find_first_not_of("0123456789", 1) == std::string::npos;
+    const bool like_value =
+        std::string("virsa").find(name[0]) != std::string::npos && name.find_first_not_of("0123456789", 1) == std::string::npos;
     if (like_value || !ir::is_digit(name.back())) name += "_";
     while (!taken.insert(name).second) name += "_";
     names.push_back(name);

@@ -40,8 +40,8 @@ typedef bool tenon_bool;
   if ((unsigned long long)(pointer) % (bytes) != 0) tenon_machine.fault("a vector access is not aligned")
 typedef _Bool tenon_bool;
 // What a simulator provides. `shuffle` gives the bits that thread `source` of the warp passes to the same call, `ballot`
-// a bit of each lane's predicate; `load_tile` and `mma` are those of ir/looptree/looptree.h; `copy_async` to `wait` are too: 16 bytes, or zeros;
-// `fault`, of a misaligned access, does not return.
+// a bit of each lane's predicate; `load_tile` and `mma` are those of ir/looptree/looptree.h; `copy_async` to `wait` are too: 16 bytes,
+// or zeros; `fault`, of a misaligned access, does not return.
 struct {
   unsigned thread, block;
   char* shared;

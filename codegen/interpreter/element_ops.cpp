@@ -193,14 +193,16 @@ uint64_t reduce_as(Op op, ir::ReduceTree tree, DType dtype, std::span<const int6
     const auto element = [&](int64_t at) { return load(read(at)); };
     const auto combined = [with](T a, T b) { return combine(with, a, b); };
     if constexpr (is_real<T>) {
-      if (ir::keeps_rest(op, dtype))
-        return to_bits(ir::reduce_in_order(tree, extents, start, element, combined, ir::Total<T>(start)));
+      if (ir::keeps_rest(op, dtype)) return to_bits(ir::reduce_in_order(tree, extents, start, element, combined, ir::Total<T>(start)));
     }
     return to_bits(ir::reduce_in_order(tree, extents, start, element, combined));
   }
   using Found = Positioned<T>;
   const Found best = ir::reduce_in_order(
-      tree, extents, Found{start, -1}, [&](int64_t at) { return Found{load(read(at)), at}; },
+      tree, extents, Found{start, -1},
+      [&](int64_t at) {
+        return Found{load(read(at)), at};
+      },
       [with](const Found& a, const Found& b) { return better(with, a, b); });
   return to_bits(std::max<int64_t>(best.at, 0));
 }
@@ -209,9 +211,7 @@ float widen(DType half, uint64_t bits) {
   auto narrow = static_cast<uint16_t>(bits);
   return half == DType::F16 ? ir::half_to_float(narrow) : ir::bfloat16_to_float(narrow);
 }
-uint16_t narrow(DType half, float value) {
-  return half == DType::F16 ? ir::float_to_half(value) : ir::float_to_bfloat16(value);
-}
+uint16_t narrow(DType half, float value) { return half == DType::F16 ? ir::float_to_half(value) : ir::float_to_bfloat16(value); }
 
 // `product(k, sum)`: the sum with the product of number k. `wide`: the dtype of T.
 template <typename T, typename Product>
@@ -227,15 +227,12 @@ uint64_t contract_as(DType wide, int64_t count, const Product& product) {
 
 }  // namespace
 
-void apply(Op op, DType operand, DType result, std::span<const uint64_t* const> args, uint64_t* out,
-           int64_t count) {
+void apply(Op op, DType operand, DType result, std::span<const uint64_t* const> args, uint64_t* out, int64_t count) {
   if (op == Op::Where) {
     for (int64_t i = 0; i < count; ++i) out[i] = args[0][i] ? args[1][i] : args[2][i];
     return;
   }
-  bool done = !ir::is_half(operand) && with_type(operand, [&](auto zero) {
-    return apply_common<decltype(zero)>(op, args, out, count);
-  });
+  bool done = !ir::is_half(operand) && with_type(operand, [&](auto zero) { return apply_common<decltype(zero)>(op, args, out, count); });
   if (done) return;
   ir::Constant values[3];
   for (int64_t i = 0; i < count; ++i) {
@@ -244,8 +241,7 @@ void apply(Op op, DType operand, DType result, std::span<const uint64_t* const> 
   }
 }
 
-uint64_t reduce_row(Op op, ir::ReduceTree tree, DType operand, std::span<const int64_t> extents,
-                    const ElementSource& source) {
+uint64_t reduce_row(Op op, ir::ReduceTree tree, DType operand, std::span<const int64_t> extents, const ElementSource& source) {
   Reader read(source);
   if (ir::is_half(operand)) {
     const uint64_t wide = reduce_as<float>(op, tree, DType::F32, extents, read, [=](uint64_t bits) { return widen(operand, bits); });
@@ -270,8 +266,7 @@ uint64_t contract_row(DType operand, int64_t count, const FactorSource& source) 
   };
   if (ir::is_half(operand)) {
     const auto product = [&](int64_t k, float sum) {
-      return factors(
-          k, [&](uint64_t a, uint64_t b) { return std::fma(widen(operand, a), widen(operand, b), sum); });
+      return factors(k, [&](uint64_t a, uint64_t b) { return std::fma(widen(operand, a), widen(operand, b), sum); });
     };
     return narrow(operand, from_bits<float>(contract_as<float>(DType::F32, count, product)));
   }

@@ -11,8 +11,7 @@
 namespace tenon::codegen {
 
 // out[i] = op(args[0][i], ...); `operand` is the dtype of the last operand, `result` that of the value.
-void apply(ir::Op op, ir::DType operand, ir::DType result, std::span<const uint64_t* const> args,
-           uint64_t* out, int64_t count);
+void apply(ir::Op op, ir::DType operand, ir::DType result, std::span<const uint64_t* const> args, uint64_t* out, int64_t count);
 
 // What a reduction reads: the elements from position `at` on, at most `limit` of them. Asked in order,
 // without gaps.
@@ -24,8 +23,7 @@ using ElementSource = std::function<Elements(int64_t at)>;
 
 // One row of a Reduce op over `extents`, in the order of its tree. f16 and bf16 accumulate in f32, rounded at
 // the end.
-uint64_t reduce_row(ir::Op op, ir::ReduceTree tree, ir::DType operand, std::span<const int64_t> extents,
-                    const ElementSource& source);
+uint64_t reduce_row(ir::Op op, ir::ReduceTree tree, ir::DType operand, std::span<const int64_t> extents, const ElementSource& source);
 
 // What a contraction multiplies, likewise.
 struct Factors {

@@ -17,8 +17,7 @@ struct Value {
 
 ir::ElementBits input_bits(const ir::Node& node, const HostTensor& tensor) {
   if (tensor.dtype != node.dtype() || !(tensor.shape == node.shape())) {
-    throw ir::IrError("interpret: an input is " + ir::type_text(tensor.dtype, tensor.shape) +
-                      ", the graph wants " + ir::type_text(node));
+    throw ir::IrError("interpret: an input is " + ir::type_text(tensor.dtype, tensor.shape) + ", the graph wants " + ir::type_text(node));
   }
   ir::ElementBits bits(static_cast<size_t>(tensor.numel()));
   for (size_t i = 0; i < bits.size(); ++i) bits[i] = tensor.get(static_cast<int64_t>(i)).bits;
@@ -51,17 +50,12 @@ HostTensor HostTensor::zeros(ir::DType dtype, std::span<const int64_t> shape) {
   return {dtype, ir::Dims(shape), std::vector<std::byte>(static_cast<size_t>(bytes))};
 }
 
-ir::Constant HostTensor::get(int64_t flat) const {
-  return {dtype, read_bits(data.data(), dtype, static_cast<size_t>(flat))};
-}
+ir::Constant HostTensor::get(int64_t flat) const { return {dtype, read_bits(data.data(), dtype, static_cast<size_t>(flat))}; }
 
-void HostTensor::set(int64_t flat, ir::Constant value) {
-  write_bits(data.data(), dtype, static_cast<size_t>(flat), value.bits);
-}
+void HostTensor::set(int64_t flat, ir::Constant value) { write_bits(data.data(), dtype, static_cast<size_t>(flat), value.bits); }
 
 std::vector<HostTensor> interpret(const ir::Graph& graph, const std::vector<HostTensor>& inputs) {
-  if (inputs.size() != graph.inputs.size())
-    throw ir::IrError("interpret: the number of inputs is not the graph's");
+  if (inputs.size() != graph.inputs.size()) throw ir::IrError("interpret: the number of inputs is not the graph's");
   const std::vector<ir::Node*> order = ir::topological_order(graph.outputs);
   ir::NodeMap<Value> values;
   ir::NodeMap<size_t> parameters;
@@ -88,8 +82,7 @@ std::vector<HostTensor> interpret(const ir::Graph& graph, const std::vector<Host
     }
   }
   std::vector<HostTensor> results;
-  for (const ir::NodeRef& output : graph.outputs)
-    results.push_back(output_tensor(*output, values[output.get()].bits));
+  for (const ir::NodeRef& output : graph.outputs) results.push_back(output_tensor(*output, values[output.get()].bits));
   return results;
 }
 
@@ -124,7 +117,8 @@ void interpret(const ir::Call& call, void* const* buffers, const uint64_t* scala
   for (size_t k = 0; k < results.size(); ++k) {
     auto bits = results[k].begin();
     const ir::Node& result = *call.results[k];
-    each_place(call.stored[k], result.shape(), [&](size_t place) { write_bits(buffers[call.stored[k].buffer], result.dtype(), place, *bits++); });
+    each_place(call.stored[k], result.shape(),
+               [&](size_t place) { write_bits(buffers[call.stored[k].buffer], result.dtype(), place, *bits++); });
   }
 }
 

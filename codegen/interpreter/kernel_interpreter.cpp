@@ -91,8 +91,7 @@ class Windows {
     for (size_t a = s.axes.size(); a-- > 0;) {
       std::vector<int64_t>& c = w.coordinates[s.axes[a]];
       c.resize(w.points());
-      int64_t digit = first / stride % s.extents[a], left = stride - first % stride, start = digit,
-              start_left = left;
+      int64_t digit = first / stride % s.extents[a], left = stride - first % stride, start = digit, start_left = left;
       for (int64_t point = 0; point < w.points(); ++point) {
         if (period != 0 && point % period == 0) digit = start, left = start_left;
         c[point] = digit;
@@ -130,8 +129,7 @@ class Interpreter {
     const int64_t rows = space(Level::Row).points;
     // Blocks of rows that fit a chunk together, or single long rows.
     const int64_t longest = std::max(space(Level::Full).points, space(Level::Contract).points);
-    const int64_t block =
-        std::clamp<int64_t>(kChunk / std::max<int64_t>(longest, 1), 1, std::max<int64_t>(rows, 1));
+    const int64_t block = std::clamp<int64_t>(kChunk / std::max<int64_t>(longest, 1), 1, std::max<int64_t>(rows, 1));
     for (int64_t row = 0; row < rows; row += block) run_block(row, std::min(block, rows - row));
   }
 
@@ -191,9 +189,7 @@ class Interpreter {
       if (is_store(i, level)) store(kernel_.instrs[i]);
     }
   }
-  bool is_store(size_t i, Level level) const {
-    return kernel_.instrs[i].op == Op::Store && kernel_.instrs[i].level == level;
-  }
+  bool is_store(size_t i, Level level) const { return kernel_.instrs[i].op == Op::Store && kernel_.instrs[i].level == level; }
 
   void move_window(Level level, int64_t begin) {
     if (window(level).begin == begin) return;
@@ -265,8 +261,7 @@ class Interpreter {
         } else {
           const uint64_t* args[3];
           for (size_t a = 0; a < instr.args.size(); ++a) args[a] = operand(instr.args[a], instr.level, a);
-          apply(instr.op, at(instr.args.back()).dtype, instr.dtype, {args, instr.args.size()}, out.data(),
-                points);
+          apply(instr.op, at(instr.args.back()).dtype, instr.dtype, {args, instr.args.size()}, out.data(), points);
         }
     }
     values_[i].bits = std::move(out);
@@ -276,14 +271,13 @@ class Interpreter {
   void reduce(const Instr& instr, std::vector<uint64_t>& out) {
     const Space& inner = space(Level::Full);
     for (int64_t row = 0; row < window(Level::Row).rows; ++row) {
-      out[row] =
-          reduce_row(instr.op, instr.tree, at(instr.args[0]).dtype, inner.extents, [&](int64_t begin) {
-            const int64_t start = begin / kChunk * kChunk;
-            move_window(Level::Full, start);
-            const Window& w = window(Level::Full);
-            const uint64_t* bits = operand(instr.args[0], Level::Full, 0) + row * w.columns;
-            return Elements{bits + (begin - start), start + w.columns - begin};
-          });
+      out[row] = reduce_row(instr.op, instr.tree, at(instr.args[0]).dtype, inner.extents, [&](int64_t begin) {
+        const int64_t start = begin / kChunk * kChunk;
+        move_window(Level::Full, start);
+        const Window& w = window(Level::Full);
+        const uint64_t* bits = operand(instr.args[0], Level::Full, 0) + row * w.columns;
+        return Elements{bits + (begin - start), start + w.columns - begin};
+      });
     }
   }
 
@@ -308,8 +302,7 @@ class Interpreter {
       out[row] = contract_row(at(instr.args[0]).dtype, depth, [&](int64_t begin) {
         const int64_t start = begin / kChunk * kChunk;
         move_window(Level::Contract, start);
-        for (ir::Value arg : instr.args)
-          compute(static_cast<size_t>(arg));  // before either takes a scratch array
+        for (ir::Value arg : instr.args) compute(static_cast<size_t>(arg));  // before either takes a scratch array
         const int64_t columns = window(Level::Contract).columns, place = row * columns + (begin - start);
         const uint64_t* a = operand(instr.args[0], Level::Contract, 0);
         const uint64_t* b = operand(instr.args[1], Level::Contract, 1);
@@ -332,8 +325,8 @@ class Interpreter {
   std::byte* element(const Instr& instr, int64_t index) const {
     const ir::KernelBuffer& buffer = kernel_.buffer(instr.slot);
     if (index < 0 || index >= buffer.numel) {
-      throw ir::IrError("interpret: kernel @" + kernel_.name + " reaches element " + std::to_string(index) +
-                        " of " + buffer.name + ", which has " + std::to_string(buffer.numel));
+      throw ir::IrError("interpret: kernel @" + kernel_.name + " reaches element " + std::to_string(index) + " of " + buffer.name +
+                        ", which has " + std::to_string(buffer.numel));
     }
     return static_cast<std::byte*>(buffers_[instr.slot]) + index * ir::item_size(buffer.dtype);
   }
@@ -347,8 +340,7 @@ class Interpreter {
     windows_.values(instr.index, instr.level, index_);
     if (position) {
       const auto scale = static_cast<uint64_t>(instr.scale);
-      for (size_t p = 0; p < index_.size(); ++p)
-        index_[p] = static_cast<int64_t>(static_cast<uint64_t>(index_[p]) + scale * position[p]);
+      for (size_t p = 0; p < index_.size(); ++p) index_[p] = static_cast<int64_t>(static_cast<uint64_t>(index_[p]) + scale * position[p]);
     }
     for (size_t p = 0; p < index_.size(); ++p) {
       if (pass.empty() || pass[p]) access(p, element(instr, index_[p]));
@@ -396,8 +388,6 @@ class Interpreter {
 
 }  // namespace
 
-void interpret(const ir::Kernel& kernel, void* const* buffers, const uint64_t* scalars) {
-  Interpreter(kernel, buffers, scalars).run();
-}
+void interpret(const ir::Kernel& kernel, void* const* buffers, const uint64_t* scalars) { Interpreter(kernel, buffers, scalars).run(); }
 
 }  // namespace tenon::codegen

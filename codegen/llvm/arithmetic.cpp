@@ -40,9 +40,7 @@ class Arithmetic {
   static Type* with_element(Type* like, Type* element) { return like->getWithNewType(element); }
   static Value* integer(Type* type, uint64_t bits) { return ::llvm::ConstantInt::get(type, bits, false); }
   static Value* number(Type* type, double x) { return ::llvm::ConstantFP::get(type, x); }
-  BasicBlock* block(const char* name) {
-    return BasicBlock::Create(b_.getContext(), name, b_.GetInsertBlock()->getParent());
-  }
+  BasicBlock* block(const char* name) { return BasicBlock::Create(b_.getContext(), name, b_.GetInsertBlock()->getParent()); }
 
   [[noreturn]] static void refuse(Op op) {
     throw ir::IrError("the LLVM emitter has no " + std::string(ir::info(op).text) + " of this type");
@@ -51,8 +49,8 @@ class Arithmetic {
   // Whoever evaluates on the host has looked at the index before.
   Value* checked(Value* index, Value* size, DType t) {
     Value* const zero = integer(index->getType(), 0);
-    Value* const inside = ir::is_signed(t) ? b_.CreateAnd(b_.CreateICmpSGE(index, zero), b_.CreateICmpSLT(index, size))
-                                           : b_.CreateICmpULT(index, size);
+    Value* const inside =
+        ir::is_signed(t) ? b_.CreateAnd(b_.CreateICmpSGE(index, zero), b_.CreateICmpSLT(index, size)) : b_.CreateICmpULT(index, size);
     return b_.CreateSelect(inside, index, zero);
   }
 
@@ -85,8 +83,7 @@ class Arithmetic {
     Type* type = a->getType();
     switch (op) {
       case Op::Neg: return b_.CreateNeg(a);
-      case Op::Abs:
-        return is_signed ? b_.CreateSelect(b_.CreateICmpSLT(a, integer(type, 0)), b_.CreateNeg(a), a) : a;
+      case Op::Abs: return is_signed ? b_.CreateSelect(b_.CreateICmpSLT(a, integer(type, 0)), b_.CreateNeg(a), a) : a;
       case Op::Not: return b_.CreateNot(a);
       case Op::Add: return b_.CreateAdd(a, b);
       case Op::Sub: return b_.CreateSub(a, b);
@@ -115,8 +112,7 @@ class Arithmetic {
     if (is_signed) {
       const unsigned width = type->getScalarSizeInBits();
       Value* lowest = ::llvm::ConstantInt::get(type, ::llvm::APInt::getSignedMinValue(width));
-      Value* overflow = b_.CreateAnd(b_.CreateICmpEQ(a, lowest),
-                                     b_.CreateICmpEQ(b, ::llvm::Constant::getAllOnesValue(type)));
+      Value* overflow = b_.CreateAnd(b_.CreateICmpEQ(a, lowest), b_.CreateICmpEQ(b, ::llvm::Constant::getAllOnesValue(type)));
       unsafe = b_.CreateOr(by_zero, overflow);
     }
     Value* safe = b_.CreateSelect(unsafe, integer(type, 1), b);
@@ -207,9 +203,7 @@ class Arithmetic {
     return number && !number->isZero() && !number->isNaN();
   }
 
-  Value* a_if_nan(Value* a, Value* otherwise) {
-    return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, otherwise);
-  }
+  Value* a_if_nan(Value* a, Value* otherwise) { return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, otherwise); }
 
   // --- conversions ---
   Value* cast(Value* x, DType from, DType to) {
@@ -238,12 +232,8 @@ class Arithmetic {
     return b_.CreateTrunc(b_.CreateSelect(fits, b_.CreateFPToSI(x, wide), lowest), type);
   }
 
-  Value* bits_of(Value* x, unsigned width) {
-    return b_.CreateBitCast(x, with_element(x->getType(), b_.getIntNTy(width)));
-  }
-  Value* as_float(Value* bits) {
-    return b_.CreateBitCast(bits, with_element(bits->getType(), b_.getFloatTy()));
-  }
+  Value* bits_of(Value* x, unsigned width) { return b_.CreateBitCast(x, with_element(x->getType(), b_.getIntNTy(width))); }
+  Value* as_float(Value* bits) { return b_.CreateBitCast(bits, with_element(bits->getType(), b_.getFloatTy())); }
 
   // The bits of an f16 or bf16 -> float; exact.
   Value* widen(Value* x, DType from) {
@@ -281,8 +271,7 @@ class Arithmetic {
     Type* wide = bits->getType();
     Value* upper = b_.CreateLShr(bits, integer(wide, 16));
     Value* odd = b_.CreateAnd(upper, integer(wide, 1));
-    Value* rounded =
-        b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(bits, integer(wide, 0x7fff)), odd), integer(wide, 16));
+    Value* rounded = b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(bits, integer(wide, 0x7fff)), odd), integer(wide, 16));
     return b_.CreateSelect(b_.CreateFCmpUNO(x, x), b_.CreateOr(upper, integer(wide, 0x40)), rounded);
   }
 
@@ -359,8 +348,7 @@ Value* emit_elementwise(::llvm::IRBuilder<>& b, bool f16c, Op op, std::vector<Va
 
 Value* emit_lane_numbers(Type* element, int count) {
   std::vector<::llvm::Constant*> numbers;
-  for (int i = 0; i < count; ++i)
-    numbers.push_back(::llvm::ConstantInt::get(element, static_cast<uint64_t>(i)));
+  for (int i = 0; i < count; ++i) numbers.push_back(::llvm::ConstantInt::get(element, static_cast<uint64_t>(i)));
   return ::llvm::ConstantVector::get(numbers);
 }
 
@@ -377,20 +365,21 @@ Value* emit_deal(::llvm::IRBuilder<>& b, std::vector<Value*> from, int which) {
   for (; from.size() % 2 == 0; which /= 2) {
     for (size_t i = 0; i < from.size() / 2; ++i) {
       const int odd = which % 2;
-      from[i] = pick(b, {from[2 * i], from[2 * i + 1]}, [&](int l) { return (2 * l + odd) / count; },
-                     [&](int l) { return (2 * l + odd) % count; });
+      from[i] = pick(
+          b, {from[2 * i], from[2 * i + 1]}, [&](int l) { return (2 * l + odd) / count; }, [&](int l) { return (2 * l + odd) % count; });
     }
     from.resize(from.size() / 2);
   }
   const int n = static_cast<int>(from.size());
-  return pick(b, from, [&](int l) { return (n * l + which) / count; },
-              [&](int l) { return (n * l + which) % count; });
+  return pick(
+      b, from, [&](int l) { return (n * l + which) / count; }, [&](int l) { return (n * l + which) % count; });
 }
 
 Value* emit_weave(::llvm::IRBuilder<>& b, const std::vector<Value*>& from, int which) {
   const int count = lane_count(from[0]), n = static_cast<int>(from.size()), first = which * count;
   if (n % 2 != 0 || count == 1) {
-    return pick(b, from, [&](int l) { return (first + l) % n; }, [&](int l) { return (first + l) / n; });
+    return pick(
+        b, from, [&](int l) { return (first + l) % n; }, [&](int l) { return (first + l) / n; });
   }
   std::vector<Value*> even, odd;
   for (size_t i = 0; i < from.size(); i += 2) {
@@ -398,8 +387,8 @@ Value* emit_weave(::llvm::IRBuilder<>& b, const std::vector<Value*>& from, int w
     odd.push_back(from[i + 1]);
   }
   const int half = which % 2 * count / 2;
-  return pick(b, {emit_weave(b, even, which / 2), emit_weave(b, odd, which / 2)}, [](int l) { return l % 2; },
-              [&](int l) { return half + l / 2; });
+  return pick(
+      b, {emit_weave(b, even, which / 2), emit_weave(b, odd, which / 2)}, [](int l) { return l % 2; }, [&](int l) { return half + l / 2; });
 }
 
 }  // namespace tenon::codegen::llvm_backend

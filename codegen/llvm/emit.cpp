@@ -72,8 +72,7 @@ Parameters load_parameters(::llvm::IRBuilder<>& b, ::llvm::Function* function, c
       continue;
     }
     result.buffers.push_back(local);
-    Value* count = buffer.size_param >= 0 ? result.sizes[buffer.size_param]
-                                          : b.getInt64(static_cast<uint64_t>(buffer.count));
+    Value* count = buffer.size_param >= 0 ? result.sizes[buffer.size_param] : b.getInt64(static_cast<uint64_t>(buffer.count));
     Value* bytes = b.CreateMul(count, b.getInt64(static_cast<uint64_t>(ir::item_size(buffer.dtype))));
     bytes = b.CreateAdd(bytes, b.getInt64(kLocalAlign - 1));
     bytes = b.CreateAnd(bytes, b.getInt64(~uint64_t{kLocalAlign - 1}));
@@ -85,18 +84,12 @@ Parameters load_parameters(::llvm::IRBuilder<>& b, ::llvm::Function* function, c
 class PhaseEmitter {
  public:
   PhaseEmitter(const ir::LoopTree& tree, ::llvm::Module& module, bool f16c)
-      : tree_(tree),
-        module_(module),
-        b_(module.getContext()),
-        f16c_(f16c),
-        values_(tree.values.size()) {}
+      : tree_(tree), module_(module), b_(module.getContext()), f16c_(f16c), values_(tree.values.size()) {}
 
   void run(const ir::Phase& phase, int number) {
     Type* pointer = b_.getPtrTy();
-    auto* type = ::llvm::FunctionType::get(
-        b_.getVoidTy(), {pointer, pointer, pointer, b_.getInt64Ty(), b_.getInt64Ty(), pointer}, false);
-    function_ = ::llvm::Function::Create(type, ::llvm::Function::ExternalLinkage,
-                                         "phase" + std::to_string(number), module_);
+    auto* type = ::llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, b_.getInt64Ty(), b_.getInt64Ty(), pointer}, false);
+    function_ = ::llvm::Function::Create(type, ::llvm::Function::ExternalLinkage, "phase" + std::to_string(number), module_);
     function_->setDoesNotThrow();
     function_->addFnAttr("prefer-vector-width", "512");  // the schedule chose the widths; keep them
     function_->addFnAttr("min-legal-vector-width", "512");
@@ -127,9 +120,7 @@ class PhaseEmitter {
   Value* value(ValueId v) const { return values_[v]; }
   void set_value(ValueId v, Value* to) { values_[v] = to; }
   static Value* integer(Type* type, uint64_t bits) { return ::llvm::ConstantInt::get(type, bits, false); }
-  Value* splat(Value* x, int count) {
-    return count == 1 ? x : b_.CreateVectorSplat(static_cast<unsigned>(count), x);
-  }
+  Value* splat(Value* x, int count) { return count == 1 ? x : b_.CreateVectorSplat(static_cast<unsigned>(count), x); }
 
   // --- control ---
   //   if (begin < end) do { body(i); } while ((i += step) < end);
@@ -170,7 +161,8 @@ class PhaseEmitter {
     Value* first = index->getIncomingValue(0);
     const auto* constant = ::llvm::dyn_cast<::llvm::Constant>(first);
     if (!constant || !constant->isNullValue()) first = b_.CreateMul(first, size);
-    Value* distance = inner_loop_->step == 1 ? size : b_.CreateMul(size, integer(size->getType(), static_cast<uint64_t>(inner_loop_->step)));
+    Value* distance =
+        inner_loop_->step == 1 ? size : b_.CreateMul(size, integer(size->getType(), static_cast<uint64_t>(inner_loop_->step)));
     b_.SetInsertPoint(index);
     ::llvm::PHINode* value = b_.CreatePHI(index->getType(), 2);
     value->addIncoming(first, before);
@@ -231,9 +223,7 @@ class PhaseEmitter {
   void statement(const Stmt& stmt) {
     switch (stmt.kind) {
       case StmtKind::Let: return set_value(stmt.result, emit_let(stmt));
-      case StmtKind::Size:
-        return set_value(stmt.result,
-                         b_.CreateTrunc(parameters_.sizes[stmt.slot], type_of(stmt.result)));
+      case StmtKind::Size: return set_value(stmt.result, b_.CreateTrunc(parameters_.sizes[stmt.slot], type_of(stmt.result)));
       case StmtKind::Load: return set_value(stmt.result, emit_load(stmt));
       case StmtKind::Store: return emit_store(stmt);
       case StmtKind::For: return emit_for(stmt);
@@ -258,8 +248,7 @@ class PhaseEmitter {
   Value* address(const Stmt& stmt, int count) {
     Value* index = value(stmt.args[0]);
     if (stmt.strided && count > 1) {
-      Value* distance =
-          b_.CreateMul(splat(value(stmt.args[1]), count), emit_lane_numbers(index->getType(), count));
+      Value* distance = b_.CreateMul(splat(value(stmt.args[1]), count), emit_lane_numbers(index->getType(), count));
       index = b_.CreateAdd(splat(index, count), distance);
     }
     Type* item = memory_type({tree_.buffers[stmt.buffer].dtype, 1});
@@ -301,10 +290,7 @@ class PhaseEmitter {
   static bool lane_by_lane(const Stmt& stmt, int count) { return stmt.strided && count > 1 && stmt.mask < 0; }
 
   // Masked intrinsics want vectors; a scalar is a vector of one.
-  Value* as_vector(Value* x) {
-    return x->getType()->isVectorTy() ? x
-                                      : b_.CreateBitCast(x, ::llvm::FixedVectorType::get(x->getType(), 1));
-  }
+  Value* as_vector(Value* x) { return x->getType()->isVectorTy() ? x : b_.CreateBitCast(x, ::llvm::FixedVectorType::get(x->getType(), 1)); }
 
   Value* emit_load(const Stmt& stmt) {
     const VType result = vtype(stmt.result);
@@ -319,9 +305,8 @@ class PhaseEmitter {
     if (lane_by_lane(stmt, result.lanes)) {
       Type* item = type->getScalarType();
       Value* all = ::llvm::PoisonValue::get(type);
-      each_lane(stmt, item, result.lanes, [&](uint64_t lane, Value* where) {
-        all = b_.CreateInsertElement(all, b_.CreateAlignedLoad(item, where, align), lane);
-      });
+      each_lane(stmt, item, result.lanes,
+                [&](uint64_t lane, Value* where) { all = b_.CreateInsertElement(all, b_.CreateAlignedLoad(item, where, align), lane); });
       return all;
     }
     Value* where = address(stmt, result.lanes);
@@ -339,9 +324,8 @@ class PhaseEmitter {
     Value* x = value(stmt.args.back());
     if (stored.dtype == DType::Bool) x = b_.CreateZExt(x, memory_type(stored));
     if (lane_by_lane(stmt, stored.lanes)) {
-      return each_lane(stmt, x->getType()->getScalarType(), stored.lanes, [&](uint64_t lane, Value* where) {
-        b_.CreateAlignedStore(b_.CreateExtractElement(x, lane), where, align);
-      });
+      return each_lane(stmt, x->getType()->getScalarType(), stored.lanes,
+                       [&](uint64_t lane, Value* where) { b_.CreateAlignedStore(b_.CreateExtractElement(x, lane), where, align); });
     }
     Value* where = address(stmt, stored.lanes);
     Value* mask = stmt.mask < 0 ? nullptr : as_vector(value(stmt.mask));
@@ -379,8 +363,7 @@ class PhaseEmitter {
         Value* base = value(stmt.args[0]);
         if (to.lanes == 1) return base;
         Value* step = splat(value(stmt.args[1]), to.lanes);
-        return b_.CreateAdd(splat(base, to.lanes),
-                            b_.CreateMul(step, emit_lane_numbers(base->getType(), to.lanes)));
+        return b_.CreateAdd(splat(base, to.lanes), b_.CreateMul(step, emit_lane_numbers(base->getType(), to.lanes)));
       }
       case Op::Mul:
         if (Value* size = factor_of_index(value(stmt.args[0]), value(stmt.args[1]))) return product_of_index(size);
@@ -394,8 +377,7 @@ class PhaseEmitter {
       case Op::Extract:
         if (vtype(stmt.args[0]).lanes == 1) return value(stmt.args[0]);
         return b_.CreateExtractElement(value(stmt.args[0]), value(stmt.args[1]));
-      default:
-        return emit_elementwise(b_, f16c_, stmt.op, operands(stmt), vtype(stmt.args[0]).dtype, to.dtype);
+      default: return emit_elementwise(b_, f16c_, stmt.op, operands(stmt), vtype(stmt.args[0]).dtype, to.dtype);
     }
   }
 
@@ -406,16 +388,15 @@ class PhaseEmitter {
   ::llvm::Function* function_ = nullptr;
   BasicBlock* entry_ = nullptr;
   Parameters parameters_;
-  InnerLoop* inner_loop_ = nullptr;  // while its body is emitted
+  InnerLoop* inner_loop_ = nullptr;                                // while its body is emitted
   std::unordered_map<ValueId, std::pair<ValueId, ValueId>> sums_;  // of indices: the operand that was known first, and the other
   std::map<std::pair<int32_t, Value*>, Value*> pointers_;          // by buffer and index
-  std::vector<Value*> values_;                     // by ValueId; a register's alloca
+  std::vector<Value*> values_;                                     // by ValueId; a register's alloca
 };
 
 }  // namespace
 
-std::unique_ptr<::llvm::Module> emit_module(const ir::LoopTree& tree, ::llvm::LLVMContext& context,
-                                            bool f16c) {
+std::unique_ptr<::llvm::Module> emit_module(const ir::LoopTree& tree, ::llvm::LLVMContext& context, bool f16c) {
   ir::verify(tree);
   if (tree.target != ir::TargetKind::Cpu) throw ir::IrError("a GPU tree was given to the CPU emitter");
   auto module = std::make_unique<::llvm::Module>(tree.name, context);

@@ -15,7 +15,6 @@ namespace tenon::codegen::llvm_backend {
 // A module with one function `phase0`, `phase1`, ... a phase (signature: PhaseFunction). `f16c`: the CPU
 // converts between half and float; otherwise integer arithmetic does, with the same result. Throws IrError on
 // a malformed tree.
-std::unique_ptr<::llvm::Module> emit_module(const ir::LoopTree& tree, ::llvm::LLVMContext& context,
-                                            bool f16c);
+std::unique_ptr<::llvm::Module> emit_module(const ir::LoopTree& tree, ::llvm::LLVMContext& context, bool f16c);
 
 }  // namespace tenon::codegen::llvm_backend

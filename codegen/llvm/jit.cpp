@@ -117,9 +117,9 @@ std::unique_ptr<TargetMachine> make_target_machine(const std::string& cpu) {
   std::string error;
   const ::llvm::Target* target = ::llvm::TargetRegistry::lookupTarget(name, error);
   if (!target) throw std::runtime_error("LLVM has no code generator for this machine: " + error);
-  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(
-      triple, cpu.empty() ? host_cpu() : cpu, cpu.empty() ? host_features() : "", options,
-      ::llvm::Reloc::PIC_, ::llvm::CodeModel::Small, ::llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(triple, cpu.empty() ? host_cpu() : cpu,
+                                                                     cpu.empty() ? host_features() : "", options, ::llvm::Reloc::PIC_,
+                                                                     ::llvm::CodeModel::Small, ::llvm::CodeGenOptLevel::Default));
   if (!machine) throw std::runtime_error("LLVM cannot generate code for " + (cpu.empty() ? host_cpu() : cpu));
   return machine;
 }
@@ -189,8 +189,7 @@ struct Compilation {
     module->setDataLayout(machine->createDataLayout());
     std::string report;
     ::llvm::raw_string_ostream out(report);
-    if (::llvm::verifyModule(*module, &out))
-      throw ir::IrError("LLVM refuses the code of " + tree.name + ": " + report);
+    if (::llvm::verifyModule(*module, &out)) throw ir::IrError("LLVM refuses the code of " + tree.name + ": " + report);
   }
 
   // Registers to SSA, common subexpressions (index arithmetic mostly), straight branches. The tree is
@@ -261,11 +260,9 @@ class Linker {
     orc::JITDylib& library = session_.createBareJITDylib("kernel" + std::to_string(next_++));
     try {
       library.addToLinkOrder(*math_);
-      checked(
-          layer_.add(library, ::llvm::MemoryBuffer::getMemBufferCopy(::llvm::StringRef(object), "kernel")));
+      checked(layer_.add(library, ::llvm::MemoryBuffer::getMemBufferCopy(::llvm::StringRef(object), "kernel")));
       for (int i = 0; i < phase_count; ++i) {
-        const auto symbol =
-            checked(session_.lookup({&library}, session_.intern("phase" + std::to_string(i))));
+        const auto symbol = checked(session_.lookup({&library}, session_.intern("phase" + std::to_string(i))));
         phases.push_back(symbol.getAddress().toPtr<PhaseFunction>());
       }
     } catch (...) {
@@ -279,20 +276,16 @@ class Linker {
 
  private:
   Linker()
-      : session_(checked(orc::SelfExecutorProcessControl::Create(
-            nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()))),
+      : session_(checked(orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()))),
         layer_(session_),
         math_(&session_.createBareJITDylib("math")) {
-    session_.setErrorReporter(
-        [](::llvm::Error error) { ::llvm::consumeError(std::move(error)); });  // lookup reports it
-    const void* functions[] = {
-        reinterpret_cast<void*>(static_cast<double (*)(double, double, double)>(std::fma)),
-        reinterpret_cast<void*>(static_cast<float (*)(float, float, float)>(std::fma))};
+    session_.setErrorReporter([](::llvm::Error error) { ::llvm::consumeError(std::move(error)); });  // lookup reports it
+    const void* functions[] = {reinterpret_cast<void*>(static_cast<double (*)(double, double, double)>(std::fma)),
+                               reinterpret_cast<void*>(static_cast<float (*)(float, float, float)>(std::fma))};
     orc::SymbolMap symbols;
     for (size_t i = 0; i < 2; ++i) {
-      symbols[session_.intern(::llvm::StringRef(kMathSymbols[i]))] = {
-          orc::ExecutorAddr::fromPtr(functions[i]),
-          ::llvm::JITSymbolFlags::Exported | ::llvm::JITSymbolFlags::Callable};
+      symbols[session_.intern(::llvm::StringRef(kMathSymbols[i]))] = {orc::ExecutorAddr::fromPtr(functions[i]),
+                                                                      ::llvm::JITSymbolFlags::Exported | ::llvm::JITSymbolFlags::Callable};
     }
     checked(math_->define(orc::absoluteSymbols(std::move(symbols))));
   }
@@ -304,8 +297,7 @@ class Linker {
 };
 
 struct LinkedExecutable final : Executable {
-  explicit LinkedExecutable(std::string_view object, int phase_count)
-      : library(Linker::get().link(object, phase_count, phases)) {}
+  explicit LinkedExecutable(std::string_view object, int phase_count) : library(Linker::get().link(object, phase_count, phases)) {}
   ~LinkedExecutable() override {
     try {
       const Use use;

@@ -17,8 +17,7 @@ int __wrap___cxa_atexit(void (*destroy)(void*), void* object, void* library) {
 namespace tenon::ir {
 
 void at_exit(void (*handler)()) {
-  __real___cxa_atexit([](void* f) { reinterpret_cast<void (*)()>(f)(); }, reinterpret_cast<void*>(handler),
-                      &__dso_handle);
+  __real___cxa_atexit([](void* f) { reinterpret_cast<void (*)()>(f)(); }, reinterpret_cast<void*>(handler), &__dso_handle);
 }
 
 }  // namespace tenon::ir

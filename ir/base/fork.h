@@ -12,15 +12,31 @@ namespace tenon::ir {
 
 // The order in which locks nest: whoever holds one takes only later ones.
 enum class ForkOrder : uint8_t {
-  Addresses, Evaluation, Behind, Devices, Kernels, Generators, Nodes, Packed, Memory, Pages, Indices, Options, Profile, Threads, Printing, Storages,
-  Names, Warnings,
+  Addresses,
+  Evaluation,
+  Behind,
+  Devices,
+  Kernels,
+  Generators,
+  Nodes,
+  Packed,
+  Memory,
+  Pages,
+  Indices,
+  Options,
+  Profile,
+  Threads,
+  Printing,
+  Storages,
+  Names,
+  Warnings,
   Count
 };
 
 struct ForkLock {
   void (*lock)();
-  void (*unlock)();  // in the parent
-  void (*renew)();   // in the child, which owns no mutex: it is another thread to the C library
+  void (*unlock)();          // in the parent
+  void (*renew)();           // in the child, which owns no mutex: it is another thread to the C library
   void (*find)() = nullptr;  // makes what the lock lies in, which may take other locks: before any is taken
 };
 

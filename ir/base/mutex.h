@@ -11,14 +11,16 @@ namespace tenon::ir {
 class Mutex {
  public:
   void lock() {
-    if (!try_lock()) [[unlikely]] wait();
+    if (!try_lock()) [[unlikely]]
+      wait();
   }
   bool try_lock() {
     uint32_t expected = kFree;
     return state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
   }
   void unlock() {
-    if (state_.exchange(kFree) == kWaitedFor) [[unlikely]] state_.notify_one();
+    if (state_.exchange(kFree) == kWaitedFor) [[unlikely]]
+      state_.notify_one();
   }
 
  private:

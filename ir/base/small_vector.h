@@ -29,8 +29,7 @@ class SmallVector {
   SmallVector(const std::vector<T>& values) { append(values.data(), values.size()); }
   SmallVector(std::span<const T> values) { append(values.data(), values.size()); }
   template <typename It>
-    requires(!std::is_integral_v<It>)
-  SmallVector(It first, It last) {
+  requires(!std::is_integral_v<It>) SmallVector(It first, It last) {
     for (; first != last; ++first) push_back(*first);
   }
   SmallVector(const SmallVector& other) { copy(other); }

@@ -43,7 +43,7 @@ class SpareMemory {
   }
 
  private:
-  static constexpr size_t kUnit = 8, kLargest = 512;   // bytes of a block
+  static constexpr size_t kUnit = 8, kLargest = 512;         // bytes of a block
   static constexpr uint32_t kMostBytes = uint32_t{1} << 20;  // of a thread: what the plan of a small step takes
 
   struct Block {

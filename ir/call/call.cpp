@@ -59,7 +59,8 @@ class Checker {
     require(call_.operands.size() == inputs.size(), "each operand is a view");
     for (const NodeRef& result : call_.results) {
       require(std::ranges::equal(result->inputs(), inputs), "the results have different operands");
-      require(writes_over(result->op()) == writes_over(call_.op()) && (call_.results.size() == 1 || !writes_over(call_.op())), "one result is written over an operand");
+      require(writes_over(result->op()) == writes_over(call_.op()) && (call_.results.size() == 1 || !writes_over(call_.op())),
+              "one result is written over an operand");
     }
     for (const Node* input : inputs) require(input->op() == Op::Input, "an operand is no view");
     verify(Graph::of(call_.results));
@@ -119,8 +120,8 @@ class Checker {
       (reach < 0 ? first : last) += reach;
     }
     const int64_t numel = in_buffer ? call_.buffer(view.buffer).numel : 1;
-    require(value.numel() == 0 || (first >= 0 && last < numel),
-            "a view runs over " + std::to_string(first) + ".." + std::to_string(last) + ", but " + name + " has " + std::to_string(numel) + " elements");
+    require(value.numel() == 0 || (first >= 0 && last < numel), "a view runs over " + std::to_string(first) + ".." + std::to_string(last) +
+                                                                    ", but " + name + " has " + std::to_string(numel) + " elements");
   }
 
   const Call& call_;

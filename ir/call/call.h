@@ -10,7 +10,8 @@
 //
 // Operands and results are views of buffers. What is not written lies in row-major order from the buffer's first element on. A call
 // has several results if they have the same operands: the result of an attention and its sums, gradients of all its operands.
-// What writes over its first operand has that in its result's buffer, which is inout. A part of a cat that lies there lies where it belongs.
+// What writes over its first operand has that in its result's buffer, which is inout. A part of a cat that lies there lies where it
+// belongs.
 #pragma once
 
 #include <string>
@@ -29,13 +30,13 @@ struct View {
   Dims strides = {};  // 0 along dims of one element
   bool operator==(const View&) const = default;
 };
-Dims row_major_strides(std::span<const int64_t> shape);  // as a View has them
+Dims row_major_strides(std::span<const int64_t> shape);            // as a View has them
 int64_t places(const View& view, std::span<const int64_t> shape);  // how many different ones a value with elements has
 
 struct Call : Signature {
-  std::vector<View> operands;       // in the order of the operation's
-  std::vector<View> stored;         // parallel to the results
-  std::vector<NodeRef> results;     // the operation over placeholders, which have the operands' shapes
+  std::vector<View> operands;    // in the order of the operation's
+  std::vector<View> stored;      // parallel to the results
+  std::vector<NodeRef> results;  // the operation over placeholders, which have the operands' shapes
 
   const Node& node() const { return *results.front(); }
   Op op() const { return node().op(); }

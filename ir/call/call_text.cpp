@@ -142,7 +142,9 @@ class Parser : Lexer {
 
 std::string print(const Call& call) {
   std::string text = "call @" + call.name + "(" + parameters_text(call) + ") {\n", operands, stores;
-  const auto name_of = [&](const View& view) { return view.scalar >= 0 ? call.scalars[static_cast<size_t>(view.scalar)].name : call.buffer(view.buffer).name; };
+  const auto name_of = [&](const View& view) {
+    return view.scalar >= 0 ? call.scalars[static_cast<size_t>(view.scalar)].name : call.buffer(view.buffer).name;
+  };
   size_t next = 0;
   for (const View& view : call.operands) {
     const Node& placeholder = *call.node().inputs()[next];
@@ -153,7 +155,8 @@ std::string print(const Call& call) {
   for (size_t k = 0; k < call.results.size(); ++k) {
     const Node& result = *call.results[k];
     const std::string name = "%" + std::to_string(next++);
-    text += "  " + name + " = " + std::string(info(result.op()).text) + operands + attributes_text(result) + " : " + type_text(result) + "\n";
+    text +=
+        "  " + name + " = " + std::string(info(result.op()).text) + operands + attributes_text(result) + " : " + type_text(result) + "\n";
     stores += "  store " + name_of(call.stored[k]) + view_text(call.stored[k], result.shape()) + ", " + name + "\n";
   }
   return text + stores + "}\n";

@@ -14,7 +14,8 @@ std::vector<JoinPart> join_parts(const Call& cat) {
     for (size_t d = 0; d < shape.size(); ++d) {
       if (shape[d] == 1) continue;
       const JoinPart::Dim dim{shape[d], from.strides[d], place.strides[d]};
-      const bool continues = !part.dims.empty() && part.dims.back().from == dim.from * dim.extent && part.dims.back().to == dim.to * dim.extent;
+      const bool continues =
+          !part.dims.empty() && part.dims.back().from == dim.from * dim.extent && part.dims.back().to == dim.to * dim.extent;
       if (continues) part.dims.back() = {part.dims.back().extent * dim.extent, dim.from, dim.to};
       else part.dims.push_back(dim);
     }

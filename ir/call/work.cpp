@@ -22,9 +22,8 @@ bool all_same(const List& a, const List& b, Same same_element) {
 }
 
 bool same(const Instr& a, const Instr& b) {
-  return a.op == b.op && a.dtype == b.dtype && a.level == b.level && a.slot == b.slot && a.bits == b.bits &&
-         a.scale == b.scale && a.tree == b.tree && a.index == b.index &&
-         all_same(a.args, b.args, std::equal_to<Value>()) &&
+  return a.op == b.op && a.dtype == b.dtype && a.level == b.level && a.slot == b.slot && a.bits == b.bits && a.scale == b.scale &&
+         a.tree == b.tree && a.index == b.index && all_same(a.args, b.args, std::equal_to<Value>()) &&
          all_same(a.guards, b.guards, [](const Guard& x, const Guard& y) { return same(x, y); });
 }
 
@@ -41,7 +40,9 @@ bool same(const Kernel& a, const Kernel& b) {
 }
 
 bool same(const Call& a, const Call& b) {
-  const auto same_result = [](const NodeRef& x, const NodeRef& y) { return x->op() == y->op() && same_type(*x, *y) && x->ints() == y->ints(); };
+  const auto same_result = [](const NodeRef& x, const NodeRef& y) {
+    return x->op() == y->op() && same_type(*x, *y) && x->ints() == y->ints();
+  };
   return same_parameters(a, b) && a.operands == b.operands && a.stored == b.stored && all_same(a.results, b.results, same_result) &&
          all_same(a.node().inputs(), b.node().inputs(), [](const Node* x, const Node* y) { return same_type(*x, *y); });
 }
@@ -63,8 +64,7 @@ void add(Hash& hash, const Signature& signature, bool whole) {
 void add(Hash& hash, const Kernel& kernel, bool whole) {
   for (const Axis& a : kernel.axes) hash.add((whole ? static_cast<uint64_t>(a.extent) << 2 : 0) | static_cast<uint64_t>(a.kind));
   for (const Instr& in : kernel.instrs) {
-    hash.add(static_cast<uint64_t>(in.op) << 40 | static_cast<uint64_t>(in.dtype) << 32 |
-             static_cast<uint32_t>(in.slot));
+    hash.add(static_cast<uint64_t>(in.op) << 40 | static_cast<uint64_t>(in.dtype) << 32 | static_cast<uint32_t>(in.slot));
     if (whole) hash.add(in.bits);
     if (whole) hash.add(in.index.hash());
     for (Value a : in.args) hash.add(static_cast<uint64_t>(a));
@@ -105,10 +105,12 @@ void verify(const Work& work) {
 }
 
 bool same_work(const Work& a, const Work& b) {
-  return std::visit([](const auto& x, const auto& y) {
-    if constexpr (std::is_same_v<decltype(x), decltype(y)>) return same(x, y);
-    else return false;
-  }, a, b);
+  return std::visit(
+      [](const auto& x, const auto& y) {
+        if constexpr (std::is_same_v<decltype(x), decltype(y)>) return same(x, y);
+        else return false;
+      },
+      a, b);
 }
 
 uint64_t hash_of_work(const Work& work) { return hash_of(work, true); }

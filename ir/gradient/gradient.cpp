@@ -25,7 +25,7 @@ struct GradStep {
   const Recipe::Step& step;
   size_t input;
   std::span<const int64_t> ints;
-  Expr g;           // of the result
+  Expr g;              // of the result
   Expr x, y, z, w, r;  // the inputs and the result
 
   ValueType input_type(size_t i) const {
@@ -46,9 +46,7 @@ Expr zero_input(const GradStep& s) { return s.zeros(s.input); }
 
 Expr bell(const Expr& x) { return exp(-(x * x)) * (2 * std::numbers::inv_sqrtpi); }
 Expr normal_distribution(const Expr& x) { return 0.5 * apply(Op::Erfc, x * -(std::numbers::sqrt2 / 2)); }
-Expr normal_density(const Expr& x) {
-  return exp(-0.5 * (x * x)) * (std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2);
-}
+Expr normal_density(const Expr& x) { return exp(-0.5 * (x * x)) * (std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2); }
 
 // x^2 + y^2 as a divisor: infinity where it is 0, so that nothing comes of it.
 Expr square_sum(const Expr& x, const Expr& y) {
@@ -316,9 +314,7 @@ Expr scatter_mul_value(const GradStep& s) {
 // What won shares the gradient: the base, and each value that equals the result.
 Expr winning_values(const GradStep& s) { return cast(s.z == gathered(s.r, s), s.g.dtype()); }
 Expr winning_base(const GradStep& s) { return cast(s.x == s.r, s.g.dtype()); }
-Expr share_of_winner(const GradStep& s) {
-  return s.g / scattered(Op::ScatterAdd, winning_base(s), winning_values(s), s);
-}
+Expr share_of_winner(const GradStep& s) { return s.g / scattered(Op::ScatterAdd, winning_base(s), winning_values(s), s); }
 Expr scatter_extreme_base(const GradStep& s) { return winning_base(s) * share_of_winner(s); }
 Expr scatter_extreme_value(const GradStep& s) { return winning_values(s) * gathered(share_of_winner(s), s); }
 
@@ -345,7 +341,7 @@ Expr right_of_dot(const GradStep& s) {
 // What repeats along a dim gets the sum of the gradients. No operation is the gradient of a mask, nor has one of its own.
 Expr attention_back(const GradStep& s) {
   const Attention operands{s.x.node, s.y.node, s.z.node, s.w.node, s.ints[0] != 0, attention_scale(s.ints)};
-  if (s.input == 3 || Tape::current) return {composed_attention_gradient(operands, static_cast<AttentionGradient>(s.input), s.g.node)};
+  if (s.input == 3 || Tape::current) return {composed_attention_gradient(operands, s.input, s.g.node)};
   const Expr whole = {attention_gradient(operands, static_cast<AttentionGradient>(s.input), s.g.node, s.r.node)};
   const std::span<const int64_t> shape = s.input_type(s.input).shape;
   Dims grown;
@@ -371,11 +367,11 @@ struct Row {
 };
 
 const Row kRows[] = {
-#define GRAD(Name, input, reads, formula)                                                                  \
-  {Op::Name, input, {reads, [](const GradStep& s) -> Expr {                                                \
-     [[maybe_unused]] const Expr &g = s.g, &x = s.x, &y = s.y, &z = s.z, &w = s.w, &r = s.r;             \
-     return formula;                                                                                       \
-   }}},
+#define GRAD(Name, input, reads, formula)                                                                      \
+  {Op::Name, input, {reads, [](const GradStep& s) -> Expr {                                                    \
+                       [[maybe_unused]] const Expr &g = s.g, &x = s.x, &y = s.y, &z = s.z, &w = s.w, &r = s.r; \
+                       return formula;                                                                         \
+                     }}},
 #include "ir/gradient/gradients.def"
 };
 
@@ -426,8 +422,7 @@ void mark_read(const Recipe& recipe, size_t i, const std::vector<uint8_t>& depen
 }
 
 NodeRef made_again(const Recipe& recipe, const Recipe::Step& step, const std::vector<NodeRef>& values) {
-  if (step.op == Op::Const)
-    return make_const({step.dtype, static_cast<uint64_t>(recipe.ints(step)[0])}, recipe.shape(step), step.device);
+  if (step.op == Op::Const) return make_const({step.dtype, static_cast<uint64_t>(recipe.ints(step)[0])}, recipe.shape(step), step.device);
   if (step.op == Op::Iota) return make_iota(recipe.shape(step), recipe.ints(step)[0], step.device);
   std::vector<NodeRef> inputs;
   for (int64_t input : recipe.inputs(step)) inputs.push_back(values[input]);

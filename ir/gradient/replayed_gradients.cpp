@@ -46,8 +46,7 @@ Memo<RecipeKey, Template>& gradients_of() {
 }
 
 // The values that are there, by step, the leaves, and the gradients that are there, by output.
-std::vector<NodeRef> operands_of(const Recipe& recipe, const std::vector<NodeRef>& values,
-                                 std::span<const NodeRef> gradients) {
+std::vector<NodeRef> operands_of(const Recipe& recipe, const std::vector<NodeRef>& values, std::span<const NodeRef> gradients) {
   std::vector<NodeRef> operands;
   operands.reserve(values.size() + recipe.leaves().size() + gradients.size());
   const auto add = [&](const NodeRef& node) {
@@ -60,8 +59,7 @@ std::vector<NodeRef> operands_of(const Recipe& recipe, const std::vector<NodeRef
 }
 
 // The gradients over placeholders; null if they depend on more than these.
-std::shared_ptr<const Template> record(Recipe recipe, std::vector<NodeRef> values,
-                                       std::vector<NodeRef> gradients, const Flags& tracked) {
+std::shared_ptr<const Template> record(Recipe recipe, std::vector<NodeRef> values, std::vector<NodeRef> gradients, const Flags& tracked) {
   const auto hide = [](NodeRef& node) {
     if (node) node = make_input(node->dtype(), node->shape(), nullptr, node->device());
   };
@@ -79,13 +77,11 @@ std::shared_ptr<const Template> record(Recipe recipe, std::vector<NodeRef> value
 
 bool has_type_of(const NodeRef& node, const Recipe& recipe, uint32_t step) {
   const Recipe::Step& s = recipe.steps()[step];
-  return node->dtype() == s.dtype && node->device() == s.device &&
-         std::ranges::equal(node->shape(), recipe.shape(s));
+  return node->dtype() == s.dtype && node->device() == s.device && std::ranges::equal(node->shape(), recipe.shape(s));
 }
 
 // Which values and gradients are there; nothing if one is of another type than its step.
-std::optional<Flags> given_to(const Recipe& recipe, const std::vector<NodeRef>& values,
-                              std::span<const NodeRef> gradients) {
+std::optional<Flags> given_to(const Recipe& recipe, const std::vector<NodeRef>& values, std::span<const NodeRef> gradients) {
   Flags given;
   const auto add = [&](const NodeRef& node, uint32_t step) {
     given.push_back(static_cast<bool>(node));
@@ -111,8 +107,8 @@ std::vector<uint32_t> replayed_steps_to_keep(const Recipe& recipe, const Flags& 
   return steps;
 }
 
-std::vector<NodeRef> replayed_gradients(const Recipe& recipe, std::vector<NodeRef> values,
-                                        std::span<const NodeRef> gradients, const Flags& tracked) {
+std::vector<NodeRef> replayed_gradients(const Recipe& recipe, std::vector<NodeRef> values, std::span<const NodeRef> gradients,
+                                        const Flags& tracked) {
   std::optional<Flags> given = Tape::current ? std::nullopt : given_to(recipe, values, gradients);
   if (!given) return differentiate(recipe, std::move(values), gradients, tracked);
   const RecipeKey key(recipe, tracked, *std::move(given));

@@ -11,7 +11,7 @@ namespace tenon::ir {
 std::vector<uint32_t> replayed_steps_to_keep(const Recipe& recipe, const Recipe::Flags& tracked);
 
 // As differentiate.
-std::vector<NodeRef> replayed_gradients(const Recipe& recipe, std::vector<NodeRef> values,
-                                        std::span<const NodeRef> gradients, const Recipe::Flags& tracked);
+std::vector<NodeRef> replayed_gradients(const Recipe& recipe, std::vector<NodeRef> values, std::span<const NodeRef> gradients,
+                                        const Recipe::Flags& tracked);
 
 }  // namespace tenon::ir

@@ -43,7 +43,8 @@ NodeRef with_rows_at(const NodeRef& whole, int64_t rows);  // of N.., L, Ev, wit
 // The gradient of one operand, with the batch dims of the output, from the output and its gradient.
 NodeRef attention_gradient(const Attention& operands, AttentionGradient which, const NodeRef& gradient, const NodeRef& output);
 
-// Whether neighbours in a row of keys, or of values, are nearer in memory than neighbours in a column: a product of one query goes along memory.
+// Whether neighbours in a row of keys, or of values, are nearer in memory than neighbours in a column: a product of one query goes
+// along memory.
 struct AttentionLayout {
   bool keys_along_rows = true, values_along_rows = true;
 };

@@ -60,9 +60,7 @@ inline Expr tanh(const Expr& x) { return apply(Op::Tanh, x); }
 inline Expr floor(const Expr& x) { return apply(Op::Floor, x); }
 inline Expr trunc(const Expr& x) { return apply(Op::Trunc, x); }
 inline Expr pow(const Expr& a, const Expr& b) { return apply(Op::Pow, a, b); }
-inline Expr select(const Expr& condition, const Expr& a, const Expr& b) {
-  return {where(condition.node, a.node, b.node)};
-}
+inline Expr select(const Expr& condition, const Expr& a, const Expr& b) { return {where(condition.node, a.node, b.node)}; }
 inline Expr cast(Expr x, DType to) { return {cast(std::move(x.node), to)}; }
 inline Expr reduce(Op op, const Expr& x, const Dims& dims) { return {reduce(op, x.node, dims)}; }
 

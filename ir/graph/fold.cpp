@@ -6,7 +6,6 @@
 // integer.
 #include "ir/graph/fold.h"
 
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -94,8 +93,7 @@ bool widens(DType from, DType to) {
   if (from == DType::Bool) return true;
   if (is_float(from)) return is_half(from) ? to >= DType::F32 : to == DType::F64;
   const int digits = 8 * item_size(from) - is_signed(from);
-  if (is_int(to))
-    return is_signed(to) ? 8 * item_size(to) - 1 >= digits : !is_signed(from) && item_size(to) == 1;
+  if (is_int(to)) return is_signed(to) ? 8 * item_size(to) - 1 >= digits : !is_signed(from) && item_size(to) == 1;
   static constexpr int significand[] = {11, 8, 24, 53};  // f16 bf16 f32 f64
   return is_float(to) && significand[static_cast<int>(to) - static_cast<int>(DType::F16)] >= digits;
 }
@@ -114,13 +112,13 @@ NodeRef cast_chain(O o) {
 // for other counts: the means over a dim, of which 1 is left.
 NodeRef divide_by_power_of_two(O o) {
   constexpr int64_t kFew = 16384;
-  const bool few = element_count(o.type.shape) <= kFew && (o.type.shape.empty() || std::ranges::find(o.type.shape, 1) != o.type.shape.end());
+  const bool few =
+      element_count(o.type.shape) <= kFew && (o.type.shape.empty() || std::ranges::find(o.type.shape, 1) != o.type.shape.end());
   if (!is_const(o.in[1]) || is_whole(o.in[1]) || few) return {};
   const double divisor = to_double(value_of(o.in[1])), inverse = 1 / divisor;
   int exponent;
   const Constant c = constant(o.type.dtype, inverse);
-  if (std::fabs(std::frexp(divisor, &exponent)) != 0.5 || to_double(c) != inverse || std::isinf(inverse))
-    return {};
+  if (std::fabs(std::frexp(divisor, &exponent)) != 0.5 || to_double(c) != inverse || std::isinf(inverse)) return {};
   return binary(Op::Mul, o.in[0], splat(o, c));
 }
 
@@ -157,8 +155,7 @@ NodeRef reduce_of_none_or_one(O o) {
   if (count == 0) return splat(o, reduce_identity(o.op, o.type.dtype));
   if (count != 1) return {};
   if (o.op == Op::ArgMax || o.op == Op::ArgMin) return splat(o, 0.0);
-  if (o.op == Op::Sum)
-    return binary(Op::Add, o.in[0], splat(o, 0.0));  // a sum starts from +0: -0.0 becomes 0.0
+  if (o.op == Op::Sum) return binary(Op::Add, o.in[0], splat(o, 0.0));  // a sum starts from +0: -0.0 becomes 0.0
   return o.in[0];
 }
 
@@ -219,6 +216,10 @@ NodeRef flip_chain(O o) {
   return flip(operand(o.in[0]), dims);
 }
 
+NodeRef bitcast_chain(O o) {
+  return o.in[0]->op() == Op::Bitcast ? make_node(o.op, std::array{operand(o.in[0])}, {}, o.type.dtype) : NodeRef();
+}
+
 bool pads_nothing(O o) { return o.type.shape == o.in[0]->shape(); }
 
 NodeRef pad_chain(O o) {
@@ -233,10 +234,7 @@ NodeRef pad_chain(O o) {
   return pad(operand(inner), o.in[1], lo, hi);
 }
 
-NodeRef pad_of_splat(O o) {
-  return is_const(o.in[0]) && value_of(o.in[0]) == value_of(o.in[1]) ? splat(o, value_of(o.in[0]))
-                                                                     : NodeRef();
-}
+NodeRef pad_of_splat(O o) { return is_const(o.in[0]) && value_of(o.in[0]) == value_of(o.in[1]) ? splat(o, value_of(o.in[0])) : NodeRef(); }
 
 // Parts without elements say nothing.
 NodeRef cat_without_empty_parts(O o) {
@@ -255,8 +253,7 @@ NodeRef cat_of_splats(O o) {
 }
 
 // The row-major order of x itself.
-bool is_contiguous_place_list(O o, std::span<const int64_t> sizes, std::span<const int64_t> strides,
-                              int64_t offset) {
+bool is_contiguous_place_list(O o, std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t offset) {
   if (offset != 0 || element_count(sizes) != o.in[0]->numel()) return false;
   const Dims dense = contiguous_strides(sizes);
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -383,7 +380,8 @@ struct Rule {
 constexpr Rule kRules[] = {
     {Op::Neg, undo},                                                                     // -(-x) = x
     {Op::Abs, [](O o) { return first_if(o, o.in[0]->op() == Op::Abs); }},                // ||x|| = |x|
-    {Op::Abs, [](O o) { return o.in[0]->op() == Op::Neg && is_signed(o.type.dtype) ? unary(Op::Abs, operand(o.in[0])) : NodeRef(); }},  // |-x| = |x|
+    // |-x| = |x|.
+    {Op::Abs, [](O o) { return o.in[0]->op() == Op::Neg && is_signed(o.type.dtype) ? unary(Op::Abs, operand(o.in[0])) : NodeRef(); }},
     {Op::Floor, integral_already},                                                       // floor(round x) = round x
     {Op::Ceil, integral_already},
     {Op::Trunc, integral_already},
@@ -393,7 +391,7 @@ constexpr Rule kRules[] = {
     {Op::Cast, [](O o) { return first_if(o, o.type.dtype == o.in[0]->dtype()); }},       // cast x : T = x for an x of T
     {Op::Cast, cast_chain},                                                              // cast(cast x : B) : C = cast x : C
     {Op::Bitcast, [](O o) { return first_if(o, o.type.dtype == o.in[0]->dtype()); }},
-    {Op::Bitcast, [](O o) { return o.in[0]->op() == Op::Bitcast ? make_node(o.op, std::array{operand(o.in[0])}, {}, o.type.dtype) : NodeRef(); }},
+    {Op::Bitcast, bitcast_chain},
     {Op::Add, [](O o) { return beside(o, -0.0); }},                                      // x + (-0.0) = x
     {Op::Add, [](O o) { return o.in[1]->op() == Op::Neg ? binary(Op::Sub, o.in[0], operand(o.in[1])) : NodeRef(); }},  // x + (-y) = x - y
     {Op::Add, [](O o) { return o.in[0]->op() == Op::Neg ? binary(Op::Sub, o.in[1], operand(o.in[0])) : NodeRef(); }},  // (-y) + x = x - y
@@ -435,7 +433,8 @@ constexpr Rule kRules[] = {
     {Op::Where, [](O o) { return o.in[1] == o.in[2] ? o.in[1] : NodeRef(); }},           // where(c, a, a) = a
     {Op::Where, [](O o) { return is_const(o.in[0]) ? o.in[o.in[0]->bits() ? 1 : 2] : NodeRef(); }},  // where(true, a, b) = a
     {Op::Where, where_of_bools},                                                         // where(c, true, false) = c
-    {Op::Where, [](O o) { return o.in[0]->op() == Op::Not ? where(operand(o.in[0]), o.in[2], o.in[1]) : NodeRef(); }},  // where(not c, a, b) = where(c, b, a)
+    // Where(not c, a, b) = where(c, b, a).
+    {Op::Where, [](O o) { return o.in[0]->op() == Op::Not ? where(operand(o.in[0]), o.in[2], o.in[1]) : NodeRef(); }},
     {Op::Fma, [](O o) { return is(o.in[1], 1.0) ? binary(Op::Add, o.in[0], o.in[2]) : NodeRef(); }},  // x*1 + c = x + c
     {Op::Fma, [](O o) { return is(o.in[0], 1.0) ? binary(Op::Add, o.in[1], o.in[2]) : NodeRef(); }},  // 1*x + c = x + c
     {Op::Fma, [](O o) { return is(o.in[2], -0.0) ? binary(Op::Mul, o.in[0], o.in[1]) : NodeRef(); }},  // a*b + (-0.0) = a*b

@@ -35,16 +35,11 @@ NodeRef expand(NodeRef x, std::span<const int64_t> shape) {
   return make_node(Op::Expand, {&x, 1}, shape);
 }
 
-NodeRef reduce(Op op, const NodeRef& x, std::span<const int64_t> dims) {
-  return make_node(op, {&x, 1}, dims);
-}
+NodeRef reduce(Op op, const NodeRef& x, std::span<const int64_t> dims) { return make_node(op, {&x, 1}, dims); }
 
-NodeRef permute(const NodeRef& x, std::span<const int64_t> dims) {
-  return make_node(Op::Permute, {&x, 1}, dims);
-}
+NodeRef permute(const NodeRef& x, std::span<const int64_t> dims) { return make_node(Op::Permute, {&x, 1}, dims); }
 
-NodeRef slice(const NodeRef& x, std::span<const int64_t> starts, std::span<const int64_t> steps,
-              std::span<const int64_t> sizes) {
+NodeRef slice(const NodeRef& x, std::span<const int64_t> starts, std::span<const int64_t> steps, std::span<const int64_t> sizes) {
   SmallVector<int64_t, 12> ints;
   for (const auto part : {starts, steps, sizes}) ints.append(part.data(), part.size());
   return make_node(Op::Slice, {&x, 1}, ints);
@@ -52,8 +47,7 @@ NodeRef slice(const NodeRef& x, std::span<const int64_t> starts, std::span<const
 
 NodeRef flip(const NodeRef& x, std::span<const int64_t> dims) { return make_node(Op::Flip, {&x, 1}, dims); }
 
-NodeRef pad(const NodeRef& x, const NodeRef& value, std::span<const int64_t> lo,
-            std::span<const int64_t> hi) {
+NodeRef pad(const NodeRef& x, const NodeRef& value, std::span<const int64_t> lo, std::span<const int64_t> hi) {
   SmallVector<int64_t, 12> ints;
   for (const auto part : {lo, hi}) ints.append(part.data(), part.size());
   const NodeRef inputs[] = {x, value};
@@ -62,8 +56,7 @@ NodeRef pad(const NodeRef& x, const NodeRef& value, std::span<const int64_t> lo,
 
 NodeRef cat(std::span<const NodeRef> parts, int64_t dim) { return make_node(Op::Cat, parts, {&dim, 1}); }
 
-NodeRef strided(const NodeRef& x, std::span<const int64_t> sizes, std::span<const int64_t> strides,
-                int64_t offset) {
+NodeRef strided(const NodeRef& x, std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t offset) {
   SmallVector<int64_t, 12> ints;
   for (const auto part : {sizes, strides}) ints.append(part.data(), part.size());
   ints.push_back(offset);

@@ -33,13 +33,12 @@ enum class Folding : uint8_t { On, Off, Unshared };
 NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload = nullptr,
                    DeviceTag device = 0);  // never shared with another input
 // An input of memory that others than this graph's evaluation may write at any time.
-NodeRef make_volatile_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload,
-                            DeviceTag device = 0);
+NodeRef make_volatile_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload, DeviceTag device = 0);
 NodeRef make_const(Constant value, std::span<const int64_t> shape, DeviceTag device = 0);
 NodeRef make_iota(std::span<const int64_t> shape, int64_t dim, DeviceTag device = 0);
 // Any other graph op. `ints` as in ops.def; `to` is the result dtype of Cast and Bitcast.
-NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints = {},
-                  DType to = DType::F32, Folding folding = Folding::On);
+NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints = {}, DType to = DType::F32,
+                  Folding folding = Folding::On);
 // The operation of `node` on other operands; nothing folds.
 NodeRef make_like(const Node& node, std::span<const NodeRef> operands);
 // The same operation where it is known already that `equal` has its bits: that node, unless the tape must tell the two apart.
@@ -54,13 +53,11 @@ NodeRef reduce(Op op, const NodeRef& x, std::span<const int64_t> dims);  // keep
 NodeRef reshape(NodeRef x, std::span<const int64_t> shape);
 NodeRef permute(const NodeRef& x, std::span<const int64_t> dims);
 NodeRef expand(NodeRef x, std::span<const int64_t> shape);
-NodeRef slice(const NodeRef& x, std::span<const int64_t> starts, std::span<const int64_t> steps,
-              std::span<const int64_t> sizes);
+NodeRef slice(const NodeRef& x, std::span<const int64_t> starts, std::span<const int64_t> steps, std::span<const int64_t> sizes);
 NodeRef flip(const NodeRef& x, std::span<const int64_t> dims);
 NodeRef pad(const NodeRef& x, const NodeRef& value, std::span<const int64_t> lo, std::span<const int64_t> hi);
 NodeRef cat(std::span<const NodeRef> parts, int64_t dim);
-NodeRef strided(const NodeRef& x, std::span<const int64_t> sizes, std::span<const int64_t> strides,
-                int64_t offset);
+NodeRef strided(const NodeRef& x, std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t offset);
 NodeRef update(const NodeRef& base, const NodeRef& value, std::span<const int64_t> strides, int64_t offset);
 NodeRef gather(const NodeRef& x, const NodeRef& index, int64_t dim);
 NodeRef scatter(Op op, const NodeRef& base, const NodeRef& index, const NodeRef& value, int64_t dim);

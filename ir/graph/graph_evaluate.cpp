@@ -71,13 +71,10 @@ bool contains(std::span<const int64_t> dims, size_t dim) {
 }
 
 // Writes `part` into `result` (of `shape`), its first element at `offset`.
-void place(ElementBits& result, const Dims& shape, const ElementBits& part, const Dims& part_shape,
-           const Dims& offset) {
+void place(ElementBits& result, const Dims& shape, const ElementBits& part, const Dims& part_shape, const Dims& offset) {
   const Dims strides = contiguous_strides(shape);
   const int64_t base = position(offset, strides);
-  for_each_index(part_shape, [&](int64_t flat, const Dims& index) {
-    result[base + position(index, strides)] = part[flat];
-  });
+  for_each_index(part_shape, [&](int64_t flat, const Dims& index) { result[base + position(index, strides)] = part[flat]; });
 }
 
 ElementBits pad(const Node& node, const ElementBits& x, uint64_t value) {
@@ -103,16 +100,13 @@ ElementBits cat(const Node& node, std::span<const ElementBits* const> parts) {
 template <typename F>
 void for_each_place(const Dims& sizes, std::span<const int64_t> strides_and_offset, F f) {
   const Dims strides(strides_and_offset.first(sizes.size()));
-  for_each_index(sizes, [&](int64_t flat, const Dims& index) {
-    f(flat, strides_and_offset.back() + position(index, strides));
-  });
+  for_each_index(sizes, [&](int64_t flat, const Dims& index) { f(flat, strides_and_offset.back() + position(index, strides)); });
 }
 
 ElementBits strided(const Node& node, const ElementBits& x) {
   ElementBits result(node.numel());
   const std::span<const int64_t> ints = node.ints();
-  for_each_place(node.shape(), ints.subspan(node.shape().size()),
-                 [&](size_t i, size_t place) { result[i] = x[place]; });
+  for_each_place(node.shape(), ints.subspan(node.shape().size()), [&](size_t i, size_t place) { result[i] = x[place]; });
   return result;
 }
 
@@ -123,19 +117,11 @@ ElementBits movement(const Node& node, std::span<const ElementBits* const> opera
   const size_t rank = node.shape().size();
   switch (node.op()) {
     case Op::Reshape: return x;
-    case Op::Permute:
-      return move_elements(
-          node, x, [&](size_t i, int64_t at, Dims& source) { source[ints[i]] = at; });
-    case Op::Expand:
-      return move_elements(node, x,
-                           [&](size_t i, int64_t at, Dims& source) { source[i] = from[i] == 1 ? 0 : at; });
-    case Op::Slice:
-      return move_elements(
-          node, x, [&](size_t i, int64_t at, Dims& source) { source[i] = ints[i] + at * ints[rank + i]; });
+    case Op::Permute: return move_elements(node, x, [&](size_t i, int64_t at, Dims& source) { source[ints[i]] = at; });
+    case Op::Expand: return move_elements(node, x, [&](size_t i, int64_t at, Dims& source) { source[i] = from[i] == 1 ? 0 : at; });
+    case Op::Slice: return move_elements(node, x, [&](size_t i, int64_t at, Dims& source) { source[i] = ints[i] + at * ints[rank + i]; });
     case Op::Flip:
-      return move_elements(node, x, [&](size_t i, int64_t at, Dims& source) {
-        source[i] = contains(ints, i) ? from[i] - 1 - at : at;
-      });
+      return move_elements(node, x, [&](size_t i, int64_t at, Dims& source) { source[i] = contains(ints, i) ? from[i] - 1 - at : at; });
     case Op::Pad: return pad(node, x, node.inputs()[1]->bits());
     case Op::Strided: return strided(node, x);
     default: return cat(node, operands);
@@ -195,9 +181,8 @@ uint64_t reduce_values(const Node& node, ReduceTree tree, const Dims& extents, a
   const Real identity{reduce_identity(node.op(), wide)};
   const auto value = [&](int64_t i) { return Real{cast(element(i), wide)}; };
   const auto combine = [&](const Real& a, const Real& b) { return a.by(op, b); };
-  const Real result = keeps_rest(node.op(), wide)
-                          ? reduce_in_order(tree, extents, identity, value, combine, Total<Real>(identity))
-                          : reduce_in_order(tree, extents, identity, value, combine);
+  const Real result = keeps_rest(node.op(), wide) ? reduce_in_order(tree, extents, identity, value, combine, Total<Real>(identity))
+                                                  : reduce_in_order(tree, extents, identity, value, combine);
   return cast(result.value, node.dtype()).bits;
 }
 
@@ -211,8 +196,7 @@ ElementBits reduction(const Node& node, const ElementBits& x) {
     extent_strides.push_back(strides[dim]);
   }
   std::vector<int64_t> offsets;  // of the elements of one reduction, in row-major order of the reduced dims
-  for_each_index(extents,
-                 [&](int64_t, const Dims& index) { offsets.push_back(position(index, extent_strides)); });
+  for_each_index(extents, [&](int64_t, const Dims& index) { offsets.push_back(position(index, extent_strides)); });
 
   const ReduceTree tree = reduce_tree(shape, node.ints());
   const Dims runs = reduce_extents(shape, node.ints());
@@ -220,11 +204,8 @@ ElementBits reduction(const Node& node, const ElementBits& x) {
   ElementBits result(node.numel());
   for_each_index(node.shape(), [&](int64_t flat, const Dims& index) {
     const int64_t base = position(index, strides);
-    const auto element = [&](int64_t i) {
-      return Constant{operand_type(node), x[base + offsets[i]]};
-    };
-    result[flat] =
-        wants_index ? reduce_arg(node, tree, runs, element) : reduce_values(node, tree, runs, element);
+    const auto element = [&](int64_t i) { return Constant{operand_type(node), x[base + offsets[i]]}; };
+    result[flat] = wants_index ? reduce_arg(node, tree, runs, element) : reduce_values(node, tree, runs, element);
   });
   return result;
 }
@@ -233,8 +214,7 @@ ElementBits reduction(const Node& node, const ElementBits& x) {
 
 ElementBits update(const Node& node, const ElementBits& base, const ElementBits& value) {
   ElementBits result = base;
-  for_each_place(node.inputs()[1]->shape(), node.ints(),
-                 [&](size_t i, size_t place) { result[place] = value[i]; });
+  for_each_place(node.inputs()[1]->shape(), node.ints(), [&](size_t i, size_t place) { result[place] = value[i]; });
   return result;
 }
 
@@ -247,8 +227,8 @@ void for_each_indexed(const Node& node, const ElementBits& indices, F f) {
   for_each_index(node.inputs()[1]->shape(), [&](int64_t flat, const Dims& index) {
     const int64_t at = indices[flat];
     if (at < 0 || at >= shape[dim]) {
-      throw IrError(std::string(info(node.op()).text) + ": index " + std::to_string(at) +
-                    " is out of range for size " + std::to_string(shape[dim]));
+      throw IrError(std::string(info(node.op()).text) + ": index " + std::to_string(at) + " is out of range for size " +
+                    std::to_string(shape[dim]));
     }
     Dims source = index;
     source[dim] = at;
@@ -262,13 +242,11 @@ ElementBits gather(const Node& node, const ElementBits& x, const ElementBits& in
   return result;
 }
 
-ElementBits scatter(const Node& node, const ElementBits& base, const ElementBits& indices,
-                    const ElementBits& value) {
+ElementBits scatter(const Node& node, const ElementBits& base, const ElementBits& indices, const ElementBits& value) {
   ElementBits result = base;
   for_each_indexed(node, indices, [&](size_t i, size_t place) {
     const Constant args[] = {{node.dtype(), result[place]}, {node.dtype(), value[i]}};
-    result[place] =
-        node.op() == Op::Scatter ? value[i] : evaluate(combining_op(node.op()), args, node.dtype()).bits;
+    result[place] = node.op() == Op::Scatter ? value[i] : evaluate(combining_op(node.op()), args, node.dtype()).bits;
   });
   return result;
 }
@@ -283,8 +261,7 @@ void for_each_true(const Node& node, const ElementBits& mask, int64_t count, F f
     if (count-- == 0) break;
     f(i);
   }
-  if (count != 0)
-    throw IrError(std::string(info(node.op()).text) + ": the mask does not have as many true elements as were counted");
+  if (count != 0) throw IrError(std::string(info(node.op()).text) + ": the mask does not have as many true elements as were counted");
 }
 
 ElementBits nonzero(const Node& node, const ElementBits& mask) {
@@ -292,8 +269,7 @@ ElementBits nonzero(const Node& node, const ElementBits& mask) {
   const Dims strides = contiguous_strides(shape);
   ElementBits result;
   for_each_true(node, mask, node.ints()[0], [&](size_t flat) {
-    for (size_t d = 0; d < shape.size(); ++d)
-      result.push_back(flat / strides[d] % shape[d]);
+    for (size_t d = 0; d < shape.size(); ++d) result.push_back(flat / strides[d] % shape[d]);
   });
   return result;
 }
@@ -325,9 +301,7 @@ void for_each_line(const Node& node, size_t dim, F f) {
   const Dims strides = contiguous_strides(node.shape());
   Dims others = node.shape();
   others[dim] = std::min<int64_t>(others[dim], 1);
-  for_each_index(others, [&](int64_t, const Dims& index) {
-    f(position(index, strides), strides[dim], node.shape()[dim]);
-  });
+  for_each_index(others, [&](int64_t, const Dims& index) { f(position(index, strides), strides[dim], node.shape()[dim]); });
 }
 
 ElementBits scan(const Node& node, const ElementBits& x) {
@@ -399,8 +373,7 @@ ElementBits contraction(const Node& node, const ElementBits& a, const ElementBit
     const auto chain = [&](int64_t begin, int64_t end) {
       Constant sum{wide, 0};
       for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
-        const Constant l{dtype, a[(batch * rows + m) * depth + k]},
-            r{dtype, b[(batch * depth + k) * columns + n]};
+        const Constant l{dtype, a[(batch * rows + m) * depth + k]}, r{dtype, b[(batch * depth + k) * columns + n]};
         sum = multiply_add(cast(l, wide), cast(r, wide), sum);
       }
       return Real{sum};
@@ -466,9 +439,7 @@ ElementBits recurrence(const Node& node, std::span<const ElementBits* const> ope
 
 ElementBits iota(const Node& node) {
   ElementBits result(node.numel());
-  for_each_index(node.shape(), [&](int64_t flat, const Dims& index) {
-    result[flat] = static_cast<uint64_t>(index[node.ints()[0]]);
-  });
+  for_each_index(node.shape(), [&](int64_t flat, const Dims& index) { result[flat] = static_cast<uint64_t>(index[node.ints()[0]]); });
   return result;
 }
 

@@ -90,15 +90,12 @@ DType infer_dtype(Op op, const OpInfo& row, std::span<const NodeRef> inputs, std
     case TypeRule::Masked: return dtype;
     case TypeRule::Compare: return DType::Bool;
     case TypeRule::Index: return DType::I64;
-    case TypeRule::Select:
-      require(inputs[0]->dtype() == DType::Bool, op, "the condition is not bool");
-      return dtype;
+    case TypeRule::Select: require(inputs[0]->dtype() == DType::Bool, op, "the condition is not bool"); return dtype;
     case TypeRule::Attention:
     case TypeRule::Attr: break;
   }
   if (op == Op::Bitcast) {
-    require(item_size(to) == item_size(dtype) && in_domain(op, to), op,
-            "the types differ in size or one is bool");
+    require(item_size(to) == item_size(dtype) && in_domain(op, to), op, "the types differ in size or one is bool");
   }
   return to;
 }
@@ -154,8 +151,8 @@ Dims slice_shape(const Node& x, std::span<const int64_t> ints) {
     const int64_t extent = x.shape()[i], start = ints[i], step = ints[rank + i], size = ints[2 * rank + i];
     require(start >= 0 && start <= extent, Op::Slice, "a start is out of range");
     require(step > 0, Op::Slice, "a step is not positive");
-    require(size >= 0 && (size == 0 || (start < extent && size - 1 <= (extent - 1 - start) / step)),
-            Op::Slice, "a slice reaches past the end");
+    require(size >= 0 && (size == 0 || (start < extent && size - 1 <= (extent - 1 - start) / step)), Op::Slice,
+            "a slice reaches past the end");
   }
   return Dims(ints.subspan(2 * rank));
 }
@@ -168,8 +165,8 @@ Dims pad_shape(std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
   Dims shape = x.shape();
   for (size_t i = 0; i < rank; ++i) {
     require(ints[i] >= 0 && ints[rank + i] >= 0, Op::Pad, "an amount is negative");
-    const bool too_big = __builtin_add_overflow(shape[i], ints[i], &shape[i]) ||
-                         __builtin_add_overflow(shape[i], ints[rank + i], &shape[i]);
+    const bool too_big =
+        __builtin_add_overflow(shape[i], ints[i], &shape[i]) || __builtin_add_overflow(shape[i], ints[rank + i], &shape[i]);
     require(!too_big, Op::Pad, "an amount is too large");
   }
   return shape;
@@ -182,25 +179,22 @@ Dims cat_shape(std::span<const NodeRef> parts, std::span<const int64_t> ints) {
   for (const NodeRef& part : parts.subspan(1)) {
     require(part->rank() == parts[0]->rank(), Op::Cat, "parts of different rank");
     for (size_t i = 0; i < shape.size(); ++i) {
-      require(i == dim || part->shape()[i] == shape[i], Op::Cat,
-              "parts differ in another dim than that of the cat");
+      require(i == dim || part->shape()[i] == shape[i], Op::Cat, "parts differ in another dim than that of the cat");
     }
-    require(!__builtin_add_overflow(shape[dim], part->shape()[dim], &shape[dim]), Op::Cat,
-            "too many elements");
+    require(!__builtin_add_overflow(shape[dim], part->shape()[dim], &shape[dim]), Op::Cat, "too many elements");
   }
   return shape;
 }
 
 // The places offset + sum(i_d * strides[d]) exist among `count` elements.
-void check_places(Op op, std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t offset,
-                  int64_t count) {
+void check_places(Op op, std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t offset, int64_t count) {
   int64_t last = offset;
   require(offset >= 0, op, "the offset is negative");
   for (size_t i = 0; i < sizes.size(); ++i) {
     require(strides[i] >= 0, op, "a stride is negative");
     int64_t reach = 0;
-    const bool too_far = __builtin_mul_overflow(std::max<int64_t>(sizes[i] - 1, 0), strides[i], &reach) ||
-                         __builtin_add_overflow(last, reach, &last);
+    const bool too_far =
+        __builtin_mul_overflow(std::max<int64_t>(sizes[i] - 1, 0), strides[i], &reach) || __builtin_add_overflow(last, reach, &last);
     require(!too_far, op, "reaches past the end");
   }
   require(element_count(sizes) == 0 || last < count, op, "reaches past the end");
@@ -262,8 +256,7 @@ void check_count(Op op, std::span<const int64_t> ints, const Node& mask) {
 
 // Rows of x that a mask selects.
 void check_rows(Op op, const Node& x, const Node& mask) {
-  require(x.rank() == 2 && mask.rank() == 1 && mask.shape()[0] == x.shape()[0], op,
-          "takes a matrix and a mask of its rows");
+  require(x.rank() == 2 && mask.rank() == 1 && mask.shape()[0] == x.shape()[0], op, "takes a matrix and a mask of its rows");
 }
 
 Dims sort_shape(Op op, const Node& x, std::span<const int64_t> ints) {
@@ -365,9 +358,7 @@ Dims infer_shape(Op op, const OpInfo& row, std::span<const NodeRef> inputs, std:
     case Op::Gather: check_index(op, x, *inputs[1], ints); return inputs[1]->shape();
     case Op::Sort:
     case Op::SortPart: return sort_shape(op, x, ints);
-    case Op::Nonzero:
-      check_count(op, ints, x);
-      return Dims{ints[0], x.rank()};
+    case Op::Nonzero: check_count(op, ints, x); return Dims{ints[0], x.rank()};
     case Op::Compress:
       check_rows(op, x, *inputs[1]);
       check_count(op, ints, *inputs[1]);
@@ -375,8 +366,8 @@ Dims infer_shape(Op op, const OpInfo& row, std::span<const NodeRef> inputs, std:
     case Op::ScatterMask:
       require(ints.empty(), op, "takes no attributes");
       check_rows(op, x, *inputs[1]);
-      require(inputs[2]->rank() == 2 && inputs[2]->shape()[1] == x.shape()[1] && inputs[2]->shape()[0] <= x.shape()[0],
-              op, "the value's rows are not the base's");
+      require(inputs[2]->rank() == 2 && inputs[2]->shape()[1] == x.shape()[1] && inputs[2]->shape()[0] <= x.shape()[0], op,
+              "the value's rows are not the base's");
       return x.shape();
     case Op::Copy:
       require(ints.size() == 1 && ints[0] >= 0 && ints[0] <= INT8_MAX, op, "takes a device, 0 to 127");
@@ -402,8 +393,7 @@ NodeType infer(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> 
 
 int64_t check_leaf(Op op, std::span<const int64_t> shape, int64_t iota_dim) {
   const int64_t count = checked_count(op, shape);
-  if (op == Op::Iota)
-    require(iota_dim >= 0 && iota_dim < std::ssize(shape), op, "the dim is out of range");
+  if (op == Op::Iota) require(iota_dim >= 0 && iota_dim < std::ssize(shape), op, "the dim is out of range");
   return count;
 }
 

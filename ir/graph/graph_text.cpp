@@ -174,8 +174,7 @@ class Parser : Lexer {
     skip_space();
     const size_t start = at_;
     const auto op = op_from_text(word("an operation"));
-    if (!op || *op == Op::Input)
-      fail_at(start, "unknown operation " + std::string(text_.substr(start, at_ - start)));
+    if (!op || *op == Op::Input) fail_at(start, "unknown operation " + std::string(text_.substr(start, at_ - start)));
 
     std::vector<NodeRef> operands;
     if (peek() == '%') {
@@ -189,20 +188,17 @@ class Parser : Lexer {
     const size_t type_start = at_;
     const ValueType t = parse_type(*this);
     NodeRef node = with_place(*this, start, [&] { return build(*op, operands, ints, literal, t); });
-    const bool as_written =
-        node->dtype() == t.dtype && node->shape() == t.shape && node->device() == t.device;
+    const bool as_written = node->dtype() == t.dtype && node->shape() == t.shape && node->device() == t.device;
     if (!as_written) fail_at(type_start, "the type is " + type_text(*node));
     define(name, std::move(node));
   }
 
-  NodeRef build(Op op, std::span<const NodeRef> operands, const Dims& ints, std::string_view literal,
-                const ValueType& t) {
+  NodeRef build(Op op, std::span<const NodeRef> operands, const Dims& ints, std::string_view literal, const ValueType& t) {
     if (info(op).cls == OpClass::Leaf && !operands.empty()) throw IrError("a leaf takes no operands");
     if (op == Op::Iota) return make_iota(t.shape, ints[0], t.device);
     if (op != Op::Const) return make_node(op, operands, ints, t.dtype, folding_);
     const auto value = parse_constant(literal, t.dtype);
-    if (!value)
-      throw IrError("'" + std::string(literal) + "' is not a value of " + std::string(name(t.dtype)));
+    if (!value) throw IrError("'" + std::string(literal) + "' is not a value of " + std::string(name(t.dtype)));
     return make_const(*value, t.shape, t.device);
   }
 
@@ -216,9 +212,7 @@ class Parser : Lexer {
 
 std::string print(const Graph& graph) { return Printer(graph).print(); }
 
-Graph parse_graph(std::string_view text, Folding folding, std::string_view file) {
-  return Parser(text, folding, file).parse();
-}
+Graph parse_graph(std::string_view text, Folding folding, std::string_view file) { return Parser(text, folding, file).parse(); }
 
 // --- verifying
 

@@ -11,8 +11,7 @@
 
 namespace tenon::ir {
 
-NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload,
-                   DeviceTag device) {
+NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload, DeviceTag device) {
   const int64_t count = check_leaf(Op::Input, shape, -1);
   const Dims dims(shape);
   NodeTable& table = NodeTable::get();
@@ -22,8 +21,7 @@ NodeRef make_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<
   return node;
 }
 
-NodeRef make_volatile_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload,
-                            DeviceTag device) {
+NodeRef make_volatile_input(DType dtype, std::span<const int64_t> shape, std::shared_ptr<Payload> payload, DeviceTag device) {
   NodeRef node = make_input(dtype, shape, std::move(payload), device);
   NodeTable::mark_volatile(*node);
   return node;
@@ -57,8 +55,7 @@ NodeRef folded(NodeTable& table, const NodeKey& key, const NodeType& type) {
   return table.find_or_create(key);
 }
 
-NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to,
-                  Folding folding) {
+NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to, Folding folding) {
   const NodeType type = infer(op, inputs, ints, to);
   NodeTable& table = NodeTable::get();
   const std::scoped_lock lock(table.mutex);

@@ -41,8 +41,7 @@ class Memo {
     Key key;
     std::shared_ptr<const Kept> kept;
   };
-  std::unordered_map<uint64_t, Entry>
-      entries_;  // by the key's hash: of two keys with one hash the later one stays
+  std::unordered_map<uint64_t, Entry> entries_;  // by the key's hash: of two keys with one hash the later one stays
   std::vector<uint64_t> seen_ = std::vector<uint64_t>(kMost);
 };
 

@@ -84,7 +84,7 @@ class Node {
   const SmallVector<Node*, 3>& inputs() const { return inputs_; }  // owned by this node
   const Dims& ints() const { return ints_; }                       // attributes; ops.def says what they mean
   uint64_t bits() const { return bits_; }                          // Const: the element
-  uint64_t id() const { return id_; }  // creation order; operands have smaller ids
+  uint64_t id() const { return id_; }                              // creation order; operands have smaller ids
   // Decided by the operation, which may be asked for while another thread takes the operands to compute them.
   bool is_leaf() const { return info(op()).cls == OpClass::Leaf; }
   // An Input of volatile memory, or computed from one: what this node gives depends on when it is computed.
@@ -92,9 +92,7 @@ class Node {
   uint32_t references() const { return refs_.load(std::memory_order_relaxed); }  // NodeRefs and readers
 
   // The tensor behind an Input; null for a placeholder in IR text, for what is being computed, and for every other op.
-  const std::shared_ptr<Payload>& payload() const {
-    return stored_.load(std::memory_order_acquire) ? payload_ : kNoPayload;
-  }
+  const std::shared_ptr<Payload>& payload() const { return stored_.load(std::memory_order_acquire) ? payload_ : kNoPayload; }
 
   // How many user handles hold this node. A held node inside an evaluated expression becomes an extra output.
   std::atomic<int32_t> holders{0};
@@ -140,9 +138,9 @@ class Node {
   Dims ints_;
   SmallVector<Node*, 3> inputs_;
   std::shared_ptr<Payload> payload_;
-  Node* link_ = nullptr;  // the next of a list of nodes about to be freed
+  Node* link_ = nullptr;                        // the next of a list of nodes about to be freed
   Node *older_ = nullptr, *younger_ = nullptr;  // of the pending nodes
-  Kept* kept_ = nullptr;  // its definition, if that is kept
+  Kept* kept_ = nullptr;                        // its definition, if that is kept
 };
 
 inline NodeRef::NodeRef(Node* node) : node_(node) {
@@ -163,8 +161,9 @@ int64_t live_node_count();  // nodes alive in the process, for leak tests
 // Drops them and clears the vector, which keeps its memory: what only they kept alive dies together. Call without a lock.
 void drop(std::vector<Definition>& definitions);
 
-// Nodes that keep a definition under a number, and how many of the references to each go as soon as all of these are dropped. Until then those
-// mean nothing: who computes one of these nodes again computes all of them again. For a caller that holds the graph (ir::hold_graph).
+// Nodes that keep a definition under a number, and how many of the references to each go as soon as all of these are dropped. Until
+// then those mean nothing: who computes one of these nodes again computes all of them again. For a caller that holds the graph
+// (ir::hold_graph).
 struct KeptReferences {
   Node* node;
   uint32_t count;

@@ -7,16 +7,14 @@
 
 namespace tenon::ir {
 
-[[maybe_unused]] const bool nodes_held_over_fork = hold_over_fork(
-    ForkOrder::Nodes, fork_lock<[]() -> RecursiveMutex& { return NodeTable::get().mutex; }>());
+[[maybe_unused]] const bool nodes_held_over_fork =
+    hold_over_fork(ForkOrder::Nodes, fork_lock<[]() -> RecursiveMutex& { return NodeTable::get().mutex; }>());
 
 constinit const std::shared_ptr<Payload> Node::kNoPayload;
 
 void NodeRef::destroy(Node* node) { NodeTable::destroy(node); }
 
-void Node::materialise(std::shared_ptr<Payload> payload) {
-  NodeTable::get().materialise(*this, std::move(payload));
-}
+void Node::materialise(std::shared_ptr<Payload> payload) { NodeTable::get().materialise(*this, std::move(payload)); }
 
 void Node::store(std::shared_ptr<Payload> payload) { NodeTable::store(*this, std::move(payload)); }
 

@@ -45,9 +45,7 @@ uint64_t hash_of(uint64_t seed, const NodeKey& key, const Inputs& inputs) {
   }
   return hash;
 }
-inline uint64_t hash_of(const NodeKey& key) {
-  return hash_of(seed_of(key.op, key.dtype, key.device, key.bits), key, key.inputs);
-}
+inline uint64_t hash_of(const NodeKey& key) { return hash_of(seed_of(key.op, key.dtype, key.device, key.bits), key, key.inputs); }
 
 // A definition that a stored node keeps, in a list by number.
 struct Node::Kept {
@@ -87,7 +85,7 @@ struct NodeTable {
   int spare_count = 0;
   uint64_t fresh_from = UINT64_MAX;  // nodes from this id on are known to nobody else yet
   Node::Kept *first_kept = nullptr, *last_kept = nullptr;
-  Node* youngest = nullptr;  // of the pending nodes, a list in the order of their creation
+  Node* youngest = nullptr;          // of the pending nodes, a list in the order of their creation
   std::atomic<int64_t> pending = 0;  // their number; changes with the lock held
 
   static NodeTable& get() {
@@ -124,10 +122,8 @@ struct NodeTable {
     NodeTable& table_;
   };
   void count_up(Node& node, uint32_t by = 1) const {
-    if (node.id_ >= fresh_from)
-      node.refs_.store(node.references() + by, std::memory_order_relaxed);
-    else
-      node.refs_.fetch_add(by, std::memory_order_relaxed);
+    if (node.id_ >= fresh_from) node.refs_.store(node.references() + by, std::memory_order_relaxed);
+    else node.refs_.fetch_add(by, std::memory_order_relaxed);
   }
   // For a node that somebody else refers to as well.
   static void count_down(Node& node, uint32_t by = 1) { node.refs_.fetch_sub(by, std::memory_order_relaxed); }
@@ -136,9 +132,8 @@ struct NodeTable {
   static Node* node_of(Node* node) { return node; }
   template <typename Inputs>
   static bool equal(const Node& node, const NodeKey& key, const Inputs& inputs) {
-    if (node.op() != key.op || node.dtype_ != key.dtype || node.device_ != key.device ||
-        node.bits_ != key.bits || node.inputs_.size() != inputs.size() ||
-        node.ints_.size() != key.ints.size()) {
+    if (node.op() != key.op || node.dtype_ != key.dtype || node.device_ != key.device || node.bits_ != key.bits ||
+        node.inputs_.size() != inputs.size() || node.ints_.size() != key.ints.size()) {
       return false;
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -198,8 +193,7 @@ struct NodeTable {
     const uint64_t hash = hash_of(key);
     size_t at = hash & (slots.size() - 1);
     for (; slots[at].node; at = (at + 1) & (slots.size() - 1)) {
-      if (slots[at].hash == hash && equal(*slots[at].node, key, key.inputs) && acquire(slots[at].node))
-        return adopt(slots[at].node);
+      if (slots[at].hash == hash && equal(*slots[at].node, key, key.inputs) && acquire(slots[at].node)) return adopt(slots[at].node);
     }
     Node* node = create(key);
     node->hash_ = hash;
@@ -304,9 +298,7 @@ struct NodeTable {
     node.older_ = node.younger_ = nullptr;
   }
   static Node* younger(const Node& node) { return node.younger_; }
-  void count_pending(int64_t more) {
-    pending.store(pending.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-  }
+  void count_pending(int64_t more) { pending.store(pending.load(std::memory_order_relaxed) + more, std::memory_order_relaxed); }
 
   // Drops these references; the nodes that nobody else refers to go to the list. Call with the lock held.
   static void drop(const SmallVector<Node*, 3>& inputs, Node*& doomed) {

@@ -21,12 +21,12 @@ std::span<const std::string_view> result_names(Op op) {
   return results;
 }
 Attributes attributes_of(Op op) {
-  static constexpr std::string_view dims[] = {"dims="}, bare[] = {""}, dim[] = {"dim="},
-                                    offset[] = {"offset="};
+  static constexpr std::string_view dims[] = {"dims="}, bare[] = {""}, dim[] = {"dim="}, offset[] = {"offset="};
   static constexpr std::string_view slice[] = {"starts=", "steps=", "sizes="}, pad[] = {"lo=", "hi="};
   static constexpr std::string_view places[] = {"sizes=", "strides="}, strides[] = {"strides="};
   static constexpr std::string_view sort[] = {"dim=", "descending=", "first=", "count="}, count[] = {"count="};
-  static constexpr std::string_view device[] = {"device="}, attention[] = {"causal=", kScale, "rows=", kResult}, recurrence[] = {"cell=", "backwards=", "flag="};
+  static constexpr std::string_view device[] = {"device="}, attention[] = {"causal=", kScale, "rows=", kResult},
+                                    recurrence[] = {"cell=", "backwards=", "flag="};
   if (is_attention(op)) return {{}, attention};
   if (is_recurrence(op)) return {{}, recurrence};
   if (is_reduce(op)) return {dims, {}};

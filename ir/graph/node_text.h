@@ -12,8 +12,8 @@ std::string operation_text(const Node& node);   // "attention.grad.key": which r
 std::string attributes_text(const Node& node);  // " dim=1 descending=0"
 // The `ints` of such an operation. These and all that read text throw IrError with the place.
 Dims parse_attributes(Lexer& text, Op op);
-Dims parse_list(Lexer& text);                   // [1,2]; empty: []
-std::string_view parse_literal(Lexer& text);    // up to a space or a colon
+Dims parse_list(Lexer& text);                 // [1,2]; empty: []
+std::string_view parse_literal(Lexer& text);  // up to a space or a colon
 
 struct ValueType {
   DType dtype;

@@ -64,10 +64,8 @@ std::vector<NodeRef> replay(const Recipe& recipe, std::span<const NodeRef> opera
     for (int64_t input : recipe.inputs(step)) inputs.push_back(made[input]);
     if (step.op == Op::Const)
       made[i] = make_const({step.dtype, static_cast<uint64_t>(recipe.ints(step)[0])}, recipe.shape(step), step.device);
-    else if (step.op == Op::Iota)
-      made[i] = make_iota(recipe.shape(step), recipe.ints(step)[0], step.device);
-    else
-      made[i] = make_node(step.op, inputs, recipe.ints(step), step.dtype, folding);
+    else if (step.op == Op::Iota) made[i] = make_iota(recipe.shape(step), recipe.ints(step)[0], step.device);
+    else made[i] = make_node(step.op, inputs, recipe.ints(step), step.dtype, folding);
   }
   std::vector<NodeRef> outputs;
   for (uint32_t output : recipe.outputs()) outputs.push_back(made[output]);

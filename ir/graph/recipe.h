@@ -104,8 +104,8 @@ class Tape {
   bool operand(const NodeRef& node);
   void unused_operand() { operands_.push_back(kUnknown); }
   bool knows(const NodeRef& node) { return find(node) != kUnknown; }
-  void leaf(const NodeRef& node) { number_of(node); }  // is none of the steps to come
-  bool reads_leaf(const NodeRef& node);                // does a step?
+  void leaf(const NodeRef& node) { number_of(node); }       // is none of the steps to come
+  bool reads_leaf(const NodeRef& node);                     // does a step?
   void same(const NodeRef& copy, const NodeRef& original);  // one value in two nodes, the second one known
   void define(const NodeRef& leaf, const NodeRef& made);    // a leaf turns out to be what steps made
 
@@ -114,10 +114,10 @@ class Tape {
   bool may_stand_for(const Request& request, const NodeRef& made);
   void note(const Request& request, const NodeRef& made);
 
-  Recipe cut(std::span<const NodeRef> outputs, bool first_of_ties = false);  // what the outputs need
+  Recipe cut(std::span<const NodeRef> outputs, bool first_of_ties = false);        // what the outputs need
   const NodeRef& made(uint32_t step) const { return entries_[made_[step]].node; }  // of the recipe that was cut
-  void clear();                                  // and keeps its memory for the next use
-  bool is_large() const { return entries_.capacity() > 4096; }  // so that its memory is better given back
+  void clear();                                                                    // and keeps its memory for the next use
+  bool is_large() const { return entries_.capacity() > 4096; }                     // so that its memory is better given back
 
  private:
   static constexpr uint32_t kUnknown = UINT32_MAX, kOnStack = UINT32_MAX - 1;

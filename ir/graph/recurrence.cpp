@@ -48,9 +48,7 @@ int64_t before_block(const Sizes& s, std::span<const int64_t> blocks, size_t k) 
   return before * s.batch * s.hidden;
 }
 
-Expr part(const Expr& x, int64_t k, int64_t hidden) {
-  return {slice(x.node, Dims{0, k * hidden}, Dims{1, 1}, Dims{x.shape()[0], hidden})};
-}
+Expr part(const Expr& x, int64_t k, int64_t hidden) { return {slice(x.node, Dims{0, k * hidden}, Dims{1, 1}, Dims{x.shape()[0], hidden})}; }
 Expr sigmoid(const Expr& x) { return 1.0 / (1.0 + exp(-x)); }
 Expr side_by_side(std::initializer_list<Expr> parts) {
   std::vector<NodeRef> nodes;
@@ -116,7 +114,8 @@ class Maker {
   }
   void lstm_forward(const Expr& sums, const Expr& c) {
     const int64_t n = s_.hidden;
-    const Expr in = sigmoid(part(sums, 0, n)), forget = sigmoid(part(sums, 1, n)), cell = tanh(part(sums, 2, n)), out = sigmoid(part(sums, 3, n));
+    const Expr in = sigmoid(part(sums, 0, n)), forget = sigmoid(part(sums, 1, n)), cell = tanh(part(sums, 2, n)),
+               out = sigmoid(part(sums, 3, n));
     const Expr next = forget * c + in * cell, h = out * tanh(next);
     s_.flag ? give({in, forget, cell, out, next, h}) : give({next, h});
   }
@@ -155,7 +154,8 @@ class Maker {
     Expr given = before(-1, zero);
     if (s_.flag) given = row(5) + given;
     const Expr dc = dh * out * (1.0 - t * t) + given;
-    const Expr sums = side_by_side({of_sigmoid(in, dc * cell), of_sigmoid(forget, dc * made(4, 2)), of_tanh(cell, dc * in), of_sigmoid(out, dh * t)});
+    const Expr sums =
+        side_by_side({of_sigmoid(in, dc * cell), of_sigmoid(forget, dc * made(4, 2)), of_tanh(cell, dc * in), of_sigmoid(out, dh * t)});
     give({sums, product(sums, weight), dc * forget});
   }
   void gru_gradient(const Expr& dh, const Expr& weight) {
@@ -219,12 +219,14 @@ Dims recurrent_shape(Op op, std::span<const NodeRef> inputs, std::span<const int
   const size_t least = weight + (gradient ? (flag ? 4 : 3) : 1);
   require(inputs.size() == least || (!gradient && inputs.size() == least + 1), op, "has a wrong number of operands");
   const NodeRef& sequence = inputs[gradient ? weight + 1 : 0];
-  require(inputs[1]->rank() == 2 && sequence->rank() == 3 && sequence->shape()[0] > 0, op, "takes states [B, H] and a sequence [T, B, ...], T > 0");
+  require(inputs[1]->rank() == 2 && sequence->rank() == 3 && sequence->shape()[0] > 0, op,
+          "takes states [B, H] and a sequence [T, B, ...], T > 0");
   const int64_t rows = sequence->shape()[0], batch = inputs[1]->shape()[0], hidden = inputs[1]->shape()[1];
   const int64_t gates = gate_count(cell) * hidden;
   require(states == 1 || inputs[2]->shape() == inputs[1]->shape(), op, "h and c differ in shape");
   require(inputs[weight]->shape() == Dims{gates, hidden}, op, "the weight is not [G, H]");
-  require(sequence->shape() == Dims{rows, batch, gradient ? hidden : gates}, op, "the sequence is not [T, B, G], or that of gradients [T, B, H]");
+  require(sequence->shape() == Dims{rows, batch, gradient ? hidden : gates}, op,
+          "the sequence is not [T, B, G], or that of gradients [T, B, H]");
   const auto count = [&](Op made, bool all) {
     int64_t blocks = 0;
     for (int64_t columns : blocks_of(made, cell, all)) blocks += columns;

@@ -43,17 +43,17 @@ Dims recurrent_shape(Op op, std::span<const NodeRef> inputs, std::span<const int
 struct RecurrentStep {
   struct Source {
     static constexpr int32_t kMade = -1;
-    int32_t operand;         // kMade: what the operation has made so far
-    bool whole = true;       // all of the operand, in each step; or
-    int64_t before = 0;      // row i + shift of the block behind those that have this many elements for each row,
+    int32_t operand;     // kMade: what the operation has made so far
+    bool whole = true;   // all of the operand, in each step; or
+    int64_t before = 0;  // row i + shift of the block behind those that have this many elements for each row,
     int64_t shift = 0;
-    int32_t outside = -1;    // and where there is no such row, all of this operand
+    int32_t outside = -1;  // and where there is no such row, all of this operand
   };
   std::vector<NodeRef> inputs;
   std::vector<Source> sources;   // parallel to them
   std::vector<NodeRef> outputs;  // by block
   std::vector<int64_t> before;   // parallel to them: how many elements the blocks of the result before theirs have for each row
-  bool last_first;  // the last row's step is the first
+  bool last_first;               // the last row's step is the first
 };
 RecurrentStep recurrent_step(const Node& node);  // the same for any number of rows
 int64_t recurrent_rows(const Node& node);

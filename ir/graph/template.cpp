@@ -25,8 +25,18 @@ Template::Template(std::span<const NodeRef> operands, std::span<const NodeRef> o
   for (const Node* node : nodes) {
     if (numbers.contains(node)) continue;
     closed_ = closed_ && node->op() != Op::Input;
-    Step step{node->op(), node->dtype(), node->device(), has_trait(node->op(), TraitCommutes), -1, -1, node->bits(),
-              seed_of(node->op(), node->dtype(), node->device(), node->bits()), node->numel(), node->shape(), node->ints(), {}};
+    Step step{node->op(),
+              node->dtype(),
+              node->device(),
+              has_trait(node->op(), TraitCommutes),
+              -1,
+              -1,
+              node->bits(),
+              seed_of(node->op(), node->dtype(), node->device(), node->bits()),
+              node->numel(),
+              node->shape(),
+              node->ints(),
+              {}};
     if (step.op == Op::Const) {
       step.constant = static_cast<int32_t>(constants_.size());
       constants_.push_back({NodeRef(), 0, true});
@@ -55,8 +65,8 @@ bool Template::find_numbers(const Template& other, std::span<const double> numbe
     Step& step = steps_[s];
     if (step.bits == other.steps_[s].bits) continue;
     for (size_t i = 0; i < numbers.size(); ++i) {
-      const bool is_it = step.bits == constant(step.dtype, numbers[i]).bits &&
-                         other.steps_[s].bits == constant(step.dtype, other_numbers[i]).bits;
+      const bool is_it =
+          step.bits == constant(step.dtype, numbers[i]).bits && other.steps_[s].bits == constant(step.dtype, other_numbers[i]).bits;
       if (is_it) step.number = static_cast<int32_t>(i);
     }
     if (step.number < 0) return false;
@@ -161,8 +171,8 @@ class Template::Making {
 
   const Template& graph_;
   NodeTable& table_;
-  Node** made_;      // the operands and the steps so far
-  uint8_t* known_;   // parallel to them: whether rules see in it what they saw in the template's
+  Node** made_;     // the operands and the steps so far
+  uint8_t* known_;  // parallel to them: whether rules see in it what they saw in the template's
   size_t count_ = 0;
   SmallVector<Node*, 48> nodes_;
   SmallVector<uint8_t, 48> flags_;

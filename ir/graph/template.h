@@ -32,8 +32,8 @@ class Template {
     DType dtype;
     DeviceTag device;
     bool commutes;
-    int32_t number;    // Const: of which number, if it is one; or -1
-    int32_t constant;  // Const: which of the constants; or -1
+    int32_t number;       // Const: of which number, if it is one; or -1
+    int32_t constant;     // Const: which of the constants; or -1
     uint64_t bits, seed;  // seed: what the hash of the node begins with
     int64_t numel;
     Dims shape, ints;

@@ -39,9 +39,7 @@ class Index {
   friend Index operator+(const Index& a, const Index& b);
   friend Index operator-(const Index& a, const Index& b);
   friend Index operator*(const Index& a, int64_t k);
-  friend bool operator==(const Index& a, const Index& b) {
-    return a.rep_ == b.rep_ && a.constant_ == b.constant_;
-  }
+  friend bool operator==(const Index& a, const Index& b) { return a.rep_ == b.rep_ && a.constant_ == b.constant_; }
 
   bool is_constant() const;
   int64_t constant_part() const;

@@ -42,8 +42,7 @@ struct Sum {
 
   void add_term(const Term& t, int64_t coefficient) {
     if (coefficient == 0) return;
-    auto at = std::lower_bound(terms.begin(), terms.end(), t,
-                               [](const Term& a, const Term& b) { return compare_base(a, b) < 0; });
+    auto at = std::lower_bound(terms.begin(), terms.end(), t, [](const Term& a, const Term& b) { return compare_base(a, b) < 0; });
     size_t position = static_cast<size_t>(at - terms.begin());
     if (at != terms.end() && same_base(*at, t)) {
       at->coefficient = add(at->coefficient, coefficient);
@@ -278,8 +277,7 @@ Index substitute_rep(const IndexRep* e, const AxisMap& f, std::unordered_map<con
   Sum sum;
   sum.constant = e->constant;
   for (const Term& t : e->terms()) {
-    Index replaced =
-        is_axis(t) ? f(t.axis, t.extent) : digits(substitute_rep(t.inner, f, done), t.divisor, t.modulus);
+    Index replaced = is_axis(t) ? f(t.axis, t.extent) : digits(substitute_rep(t.inner, f, done), t.divisor, t.modulus);
     sum.add_scaled(replaced, t.coefficient);
   }
   Index result = sum.finish();
@@ -388,9 +386,8 @@ Index::Stride Index::stride(int axis) const {
   }
   if (!compound) return {true, direct};
   auto shifted = [&](int64_t by) {  // over the values that have a successor
-    return substitute([&](int id, int64_t extent) {
-      return id == axis ? Index::axis(id, extent - 1) + Index(by) : Index::axis(id, extent);
-    });
+    return substitute(
+        [&](int id, int64_t extent) { return id == axis ? Index::axis(id, extent - 1) + Index(by) : Index::axis(id, extent); });
   };
   Index step = shifted(1) - shifted(0);
   return {step.is_constant(), step.is_constant() ? step.constant_part() : 0};
@@ -403,9 +400,7 @@ Index Index::substitute(const AxisMap& f) const {
   return result;
 }
 
-int64_t Index::evaluate(std::span<const int64_t> axis_values) const {
-  return evaluate_rep(rep_, axis_values) + constant_;
-}
+int64_t Index::evaluate(std::span<const int64_t> axis_values) const { return evaluate_rep(rep_, axis_values) + constant_; }
 
 Index floor_div(const Index& a, int64_t d) {
   if (d <= 0) throw IrError("floor_div by " + std::to_string(d) + ": the divisor must be positive");

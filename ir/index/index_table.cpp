@@ -75,8 +75,7 @@ IndexRep* allocate(const Key& key) {
     lo += static_cast<__int128>(t.coefficient) * (flip ? b.hi : b.lo);
     hi += static_cast<__int128>(t.coefficient) * (flip ? b.lo : b.hi);
     __int128 step = static_cast<__int128>(magnitude(t.coefficient)) * divisor_of(t);
-    rep->divisor =
-        std::gcd(rep->divisor, step > kMax ? magnitude(t.coefficient) : static_cast<int64_t>(step));
+    rep->divisor = std::gcd(rep->divisor, step > kMax ? magnitude(t.coefficient) : static_cast<int64_t>(step));
     rep->axis_mask |= is_axis(t) ? uint64_t{1} << std::min(t.axis, kLastAxisBit) : t.inner->axis_mask;
   }
   rep->bounds = {no_lo ? kMin : saturate(lo), no_hi ? kMax : saturate(hi)};
@@ -99,8 +98,7 @@ void for_each_shard() {
   for (Shard& shard : shards()) call(shard.mutex);
 }
 [[maybe_unused]] const bool indices_held_over_fork =
-    hold_over_fork(ForkOrder::Indices, {for_each_shard<[](std::mutex& m) { m.lock(); }>,
-                                        for_each_shard<[](std::mutex& m) { m.unlock(); }>,
+    hold_over_fork(ForkOrder::Indices, {for_each_shard<[](std::mutex& m) { m.lock(); }>, for_each_shard<[](std::mutex& m) { m.unlock(); }>,
                                         for_each_shard<[](std::mutex& m) { std::construct_at(&m); }>});
 
 }  // namespace
@@ -119,11 +117,9 @@ Bounds bounds_of(const Term& t) {
   if (is_axis(t)) return {0, t.extent - 1};
   if (t.modulus == 0) {
     Bounds b = t.inner->bounds;
-    return {b.lo == kMin ? kMin : divide_down(b.lo, t.divisor),
-            b.hi == kMax ? kMax : divide_down(b.hi, t.divisor)};
+    return {b.lo == kMin ? kMin : divide_down(b.lo, t.divisor), b.hi == kMax ? kMax : divide_down(b.hi, t.divisor)};
   }
-  int64_t step =
-      std::gcd(t.inner->divisor, t.modulus);  // x mod m is a multiple of gcd(g, m) if x is one of g
+  int64_t step = std::gcd(t.inner->divisor, t.modulus);  // x mod m is a multiple of gcd(g, m) if x is one of g
   return {0, (t.modulus - step) / t.divisor};
 }
 

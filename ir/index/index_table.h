@@ -41,8 +41,7 @@ Bounds bounds_of(const Term& t);  // without the coefficient
 
 inline bool is_axis(const Term& t) { return t.axis >= 0; }
 inline bool same_base(const Term& a, const Term& b) {
-  return a.axis == b.axis && a.extent == b.extent && a.inner == b.inner && a.modulus == b.modulus &&
-         a.divisor == b.divisor;
+  return a.axis == b.axis && a.extent == b.extent && a.inner == b.inner && a.modulus == b.modulus && a.divisor == b.divisor;
 }
 
 // --- checked and floor arithmetic

@@ -16,8 +16,7 @@ using AxisNames = std::function<std::string(int)>;
 std::string print_base(const Index::Term& t, bool wrap, const AxisNames& name) {
   if (t.axis >= 0) return name(t.axis);
   Index inner = t.inner_index();
-  bool atom = inner.terms().size() == 1 && inner.terms()[0].axis >= 0 && inner.terms()[0].coefficient == 1 &&
-              inner.constant_part() == 0;
+  bool atom = inner.terms().size() == 1 && inner.terms()[0].axis >= 0 && inner.terms()[0].coefficient == 1 && inner.constant_part() == 0;
   std::string text = atom ? inner.print(name) : "(" + inner.print(name) + ")";
   if (t.modulus != 0) text += " mod " + std::to_string(t.modulus);
   if (t.modulus != 0 && t.divisor != 1) text = "(" + text + ")";
@@ -29,8 +28,7 @@ std::string print_base(const Index::Term& t, bool wrap, const AxisNames& name) {
 //               atom = int | name | '(' sum ')'
 class Parser {
  public:
-  Parser(std::string_view text, const std::function<Index(std::string_view)>& axis)
-      : text_(text), axis_(axis) {}
+  Parser(std::string_view text, const std::function<Index(std::string_view)>& axis) : text_(text), axis_(axis) {}
 
   Index whole() {
     Index e = sum();
@@ -159,8 +157,6 @@ std::string Index::print(const AxisNames& name) const {
   return text;
 }
 
-Index parse_index(std::string_view text, const std::function<Index(std::string_view name)>& axis) {
-  return Parser(text, axis).whole();
-}
+Index parse_index(std::string_view text, const std::function<Index(std::string_view name)>& axis) { return Parser(text, axis).whole(); }
 
 }  // namespace tenon::ir

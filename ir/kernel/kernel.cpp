@@ -68,5 +68,4 @@ bool Kernel::has(Level level) const {
   return std::any_of(axes.begin(), axes.end(), [&](const Axis& a) { return level_of(a.kind) == level; });
 }
 
-
 }  // namespace tenon::ir

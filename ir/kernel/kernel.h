@@ -57,7 +57,7 @@ struct KernelBuffer {
   DType dtype;
   Role role;
   int64_t numel;
-  bool constant = false;  // of an In buffer: what it holds has stayed the same for some launches, and is likely to
+  bool constant = false;   // of an In buffer: what it holds has stayed the same for some launches, and is likely to
   bool unaligned = false;  // may begin at any element of an allocation, so that no vector access of a GPU is allowed
 };
 
@@ -76,7 +76,8 @@ struct KernelScalar {
 //     by halves: lane j += lane j+32, then +16, 8, 4, 2, 1. If there is more than one block, the block values
 //     are reduced the same way as one row of 64 lanes, without further blocks.
 //   Columns (they do not)
-//     one lane, in order of o; blocks of 256 consecutive elements; block values added in order. How sums of floats add in order: ir/op/sum_order.h.
+//     one lane, in order of o; blocks of 256 consecutive elements; block values added in order. How sums of floats add in order:
+//     ir/op/sum_order.h.
 //
 // Every lane starts from the identity (sum 0, prod 1, max -inf / lowest, min +inf / highest, any false, all
 // true; argmax carries (value, index) starting from (identity, none)), so lanes without elements do not
@@ -122,8 +123,7 @@ struct Signature {
 };
 
 struct Kernel : Signature {
-  std::vector<Axis>
-      axes;  // parallel axes first, outermost first; then inner or contract axes in reduction order, or a serial one
+  std::vector<Axis> axes;  // parallel axes first, outermost first; then inner or contract axes in reduction order, or a serial one
   std::vector<Instr> instrs;
 
   const Instr& instr(Value v) const { return instrs[static_cast<size_t>(v)]; }
@@ -142,7 +142,6 @@ std::vector<int> axes_of(const Kernel& kernel, Level level);
 
 std::string print(const Kernel& kernel);
 Kernel parse_kernel(std::string_view text, std::string_view file = "<text>");
-void verify(
-    const Kernel& kernel);  // types, levels, order, indices within the buffers (by bounds); throws IrError
+void verify(const Kernel& kernel);  // types, levels, order, indices within the buffers (by bounds); throws IrError
 
 }  // namespace tenon::ir

@@ -26,22 +26,17 @@ bool settle_guards(std::vector<Guard>& guards) {
     Bounds b = g.value.bounds();
     if (g.lo >= g.hi || b.hi < g.lo || b.lo >= g.hi) return false;
     bool always = g.lo <= b.lo && b.hi < g.hi;
-    bool known = std::any_of(open.begin(), open.end(), [&](const Guard& o) {
-      return o.value == g.value && o.lo == g.lo && o.hi == g.hi;
-    });
+    bool known = std::any_of(open.begin(), open.end(), [&](const Guard& o) { return o.value == g.value && o.lo == g.lo && o.hi == g.hi; });
     if (!always && !known) open.push_back(g);
   }
   guards = std::move(open);
   return true;
 }
 
-bool is_value(const std::optional<Constant>& c, double value) {
-  return c && c->bits == constant(c->dtype, value).bits;
-}
+bool is_value(const std::optional<Constant>& c, double value) { return c && c->bits == constant(c->dtype, value).bits; }
 
 // x op y where one side decides; -1 if none does. Exact for every value, signed zeros included.
-Value identity_of(Op op, std::span<const Value> args, const std::optional<Constant>& a,
-                  const std::optional<Constant>& b) {
+Value identity_of(Op op, std::span<const Value> args, const std::optional<Constant>& a, const std::optional<Constant>& b) {
   Value x = args[0], y = args.size() > 1 ? args[1] : -1;
   switch (op) {
     case Op::Add: return is_value(b, -0.0) ? x : is_value(a, -0.0) ? y : -1;  // x + (-0) = x
@@ -71,8 +66,7 @@ Value identity_of(Op op, std::span<const Value> args, const std::optional<Consta
 }  // namespace
 
 const Instr& KernelBuilder::at(Value v) const {
-  if (v < 0 || static_cast<size_t>(v) >= kernel_.instrs.size())
-    throw IrError("an operand is no instruction of the kernel");
+  if (v < 0 || static_cast<size_t>(v) >= kernel_.instrs.size()) throw IrError("an operand is no instruction of the kernel");
   const Instr& instr = kernel_.instr(v);
   if (instr.op == Op::Store) throw IrError("a store has no value");
   return instr;
@@ -132,8 +126,7 @@ Value KernelBuilder::constant(Constant c) {
 }
 
 Value KernelBuilder::scalar(int slot) {
-  if (slot < 0 || static_cast<size_t>(slot) >= kernel_.scalars.size())
-    throw IrError("there is no such scalar");
+  if (slot < 0 || static_cast<size_t>(slot) >= kernel_.scalars.size()) throw IrError("there is no such scalar");
   Instr instr = make(Op::Scalar, kernel_.scalars[slot].dtype, Level::Row);
   instr.slot = slot;
   return append(std::move(instr));
@@ -148,15 +141,11 @@ void KernelBuilder::add_position(Instr& instr, Position position) const {
   instr.args.push_back(position.value);
 }
 
-Value KernelBuilder::load(int buffer, Index index, Position position, Level level, std::vector<Guard> guards,
-                          Value otherwise) {
-  if (buffer < 0 || static_cast<size_t>(buffer) >= kernel_.buffers.size())
-    throw IrError("load: there is no such buffer");
+Value KernelBuilder::load(int buffer, Index index, Position position, Level level, std::vector<Guard> guards, Value otherwise) {
+  if (buffer < 0 || static_cast<size_t>(buffer) >= kernel_.buffers.size()) throw IrError("load: there is no such buffer");
   DType dtype = kernel_.buffer(buffer).dtype;
-  if (guards.empty() != (otherwise < 0))
-    throw IrError("load: guards and a value for elsewhere come together");
-  if (otherwise >= 0 && at(otherwise).dtype != dtype)
-    throw IrError("load: the value for elsewhere has another dtype");
+  if (guards.empty() != (otherwise < 0)) throw IrError("load: guards and a value for elsewhere come together");
+  if (otherwise >= 0 && at(otherwise).dtype != dtype) throw IrError("load: the value for elsewhere has another dtype");
   if (!settle_guards(guards)) return otherwise;
   if (guards.empty()) otherwise = -1;
   level = join(level, level_of(kernel_, index));
@@ -172,8 +161,7 @@ Value KernelBuilder::load(int buffer, Index index, Position position, Level leve
 }
 
 Value KernelBuilder::index(Index value, Level level) {
-  if (value.is_constant())
-    return constant(Constant{DType::I64, static_cast<uint64_t>(value.constant_part())});
+  if (value.is_constant()) return constant(Constant{DType::I64, static_cast<uint64_t>(value.constant_part())});
   Instr instr = make(Op::IndexOf, DType::I64, join(level, level_of(kernel_, value)));
   instr.index = value;
   return append(std::move(instr));
@@ -194,8 +182,7 @@ Value KernelBuilder::reduce(Op op, Value x, ReduceTree tree) {
   if (!is_reduce(op)) throw IrError(std::string(info(op).text) + ": is no reduction");
   DType operand = at(x).dtype;
   DType result = kernel_result_type(op, {&operand, 1}, operand);
-  if (at(x).level == Level::Contract)
-    throw IrError(std::string(info(op).text) + ": reduces a contract-level value");
+  if (at(x).level == Level::Contract) throw IrError(std::string(info(op).text) + ": reduces a contract-level value");
   Instr instr = make(op, result, Level::Row, {&x, 1});
   instr.tree = tree;
   return append(std::move(instr));
@@ -215,14 +202,11 @@ Value KernelBuilder::contract(Value a, Value b) {
   return append(make(Op::Contract, kernel_result_type(Op::Contract, dtypes, dtypes[0]), Level::Row, args));
 }
 
-void KernelBuilder::store(int buffer, Index index, Position position, Value value, Level level,
-                          std::vector<Guard> guards) {
-  if (buffer < 0 || static_cast<size_t>(buffer) >= kernel_.buffers.size())
-    throw IrError("store: there is no such buffer");
+void KernelBuilder::store(int buffer, Index index, Position position, Value value, Level level, std::vector<Guard> guards) {
+  if (buffer < 0 || static_cast<size_t>(buffer) >= kernel_.buffers.size()) throw IrError("store: there is no such buffer");
   const KernelBuffer& target = kernel_.buffer(buffer);
   if (target.role == Role::In) throw IrError("store: " + target.name + " is an input");
-  if (at(value).dtype != target.dtype)
-    throw IrError("store: " + target.name + " has another dtype than the value");
+  if (at(value).dtype != target.dtype) throw IrError("store: " + target.name + " has another dtype than the value");
   if (!settle_guards(guards)) return;
   level = join(join(level, at(value).level), level_of(kernel_, index));
   for (const Guard& g : guards) level = join(level, level_of(kernel_, g.value));
@@ -231,8 +215,7 @@ void KernelBuilder::store(int buffer, Index index, Position position, Value valu
   instr.index = index;
   instr.guards = std::move(guards);
   add_position(instr, position);
-  if (instr.level == Level::Contract)
-    throw IrError("store: a contract-level value is for contractions only");
+  if (instr.level == Level::Contract) throw IrError("store: a contract-level value is for contractions only");
   append(std::move(instr));
 }
 

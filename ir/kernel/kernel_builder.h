@@ -29,8 +29,7 @@ class KernelBuilder {
   Value load(int buffer, Index index, Level level, std::vector<Guard> guards = {}, Value otherwise = -1) {
     return load(buffer, index, {}, level, std::move(guards), otherwise);
   }
-  Value load(int buffer, Index index, Position position, Level level, std::vector<Guard> guards = {},
-             Value otherwise = -1);
+  Value load(int buffer, Index index, Position position, Level level, std::vector<Guard> guards = {}, Value otherwise = -1);
   Value index(Index value, Level level);
   Value op(Op op, std::span<const Value> args, DType to = DType::F32);  // elementwise
   Value op(Op o, std::initializer_list<Value> args, DType to = DType::F32) {
@@ -43,8 +42,7 @@ class KernelBuilder {
   void store(int buffer, Index index, Value value, Level level, std::vector<Guard> guards = {}) {
     store(buffer, index, Position{}, value, level, std::move(guards));
   }
-  void store(int buffer, Index index, Position position, Value value, Level level,
-             std::vector<Guard> guards = {});
+  void store(int buffer, Index index, Position position, Value value, Level level, std::vector<Guard> guards = {});
   DType dtype(Value v) const { return kernel_.instrs[static_cast<size_t>(v)].dtype; }
   Level level(Value v) const { return kernel_.instrs[static_cast<size_t>(v)].level; }
 
@@ -58,7 +56,7 @@ class KernelBuilder {
 
   Kernel& kernel_;
   HashedNumbers seen_;  // pure instructions
-  size_t indexed_ = 0;   // instructions that are in `seen_`
+  size_t indexed_ = 0;  // instructions that are in `seen_`
 };
 
 }  // namespace tenon::ir

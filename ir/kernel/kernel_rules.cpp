@@ -11,9 +11,7 @@ namespace tenon::ir {
 bool is_pure(const Instr& instr) { return instr.op != Op::Store; }
 bool is_reduction(Op op) { return is_reduce(op) || op == Op::Contract; }
 
-std::string_view name(Level level) {
-  return level == Level::Row ? "row" : level == Level::Full ? "full" : "contract";
-}
+std::string_view name(Level level) { return level == Level::Row ? "row" : level == Level::Full ? "full" : "contract"; }
 
 Level join(Level a, Level b) {
   if (a == Level::Row) return b;
@@ -24,8 +22,7 @@ Level join(Level a, Level b) {
 Level level_of(const Kernel& kernel, const Index& index) {
   Level level = Level::Row;
   for (int a : index.axes()) {
-    if (static_cast<size_t>(a) >= kernel.axes.size())
-      throw IrError("an index uses an axis that the kernel lacks");
+    if (static_cast<size_t>(a) >= kernel.axes.size()) throw IrError("an index uses an axis that the kernel lacks");
     level = join(level, level_of(kernel.axes[a].kind));
   }
   return level;
@@ -39,8 +36,7 @@ DType kernel_result_type(Op op, std::span<const DType> args, DType to) {
     fail("takes " + std::to_string(o.arity) + " operands, got " + std::to_string(args.size()));
   }
   size_t first = o.rule == TypeRule::Select ? 1 : 0;
-  if (first == 1 && args[0] != DType::Bool)
-    fail("the condition is " + std::string(name(args[0])) + ", not bool");
+  if (first == 1 && args[0] != DType::Bool) fail("the condition is " + std::string(name(args[0])) + ", not bool");
   for (DType t : args.subspan(first)) {
     if (t != args[first]) {
       fail("operands are " + std::string(name(args[first])) + " and " + std::string(name(t)));
@@ -61,8 +57,7 @@ DType kernel_result_type(Op op, std::span<const DType> args, DType to) {
 uint64_t hash_of(const Instr& instr) {
   uint64_t h = static_cast<uint64_t>(instr.op);
   const auto add = [&](uint64_t x) { h = mix(h, x); };
-  add(static_cast<uint64_t>(instr.dtype) << 16 | static_cast<uint64_t>(instr.level) << 8 |
-      static_cast<uint64_t>(instr.tree));
+  add(static_cast<uint64_t>(instr.dtype) << 16 | static_cast<uint64_t>(instr.level) << 8 | static_cast<uint64_t>(instr.tree));
   add(static_cast<uint64_t>(instr.slot));
   add(instr.bits);
   add(static_cast<uint64_t>(instr.scale));
@@ -77,11 +72,9 @@ uint64_t hash_of(const Instr& instr) {
 }
 
 bool same(const Instr& a, const Instr& b) {
-  auto same_guard = [](const Guard& x, const Guard& y) {
-    return x.value == y.value && x.lo == y.lo && x.hi == y.hi;
-  };
-  return a.op == b.op && a.dtype == b.dtype && a.level == b.level && a.args == b.args && a.slot == b.slot &&
-         a.bits == b.bits && a.scale == b.scale && a.index == b.index && a.tree == b.tree &&
+  auto same_guard = [](const Guard& x, const Guard& y) { return x.value == y.value && x.lo == y.lo && x.hi == y.hi; };
+  return a.op == b.op && a.dtype == b.dtype && a.level == b.level && a.args == b.args && a.slot == b.slot && a.bits == b.bits &&
+         a.scale == b.scale && a.index == b.index && a.tree == b.tree &&
          std::equal(a.guards.begin(), a.guards.end(), b.guards.begin(), b.guards.end(), same_guard);
 }
 

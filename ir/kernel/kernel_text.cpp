@@ -60,8 +60,8 @@ class Printer {
   std::string axes() const {
     std::string text;
     for (const Axis& a : kernel_.axes) {
-      text += (text.empty() ? "" : ", ") + a.name + ": " + std::to_string(a.extent) + " " +
-              std::string(kAxisWords[static_cast<int>(a.kind)]);
+      text +=
+          (text.empty() ? "" : ", ") + a.name + ": " + std::to_string(a.extent) + " " + std::string(kAxisWords[static_cast<int>(a.kind)]);
     }
     return text;
   }
@@ -192,8 +192,7 @@ class Parser : Lexer {
     std::string name(word("an axis name"));
     expect(":");
     int64_t extent = integer();
-    kernel_.axes.push_back(
-        {name, extent, static_cast<AxisKind>(parse_choice(*this, kAxisWords, alternatives(kAxisWords).c_str()))});
+    kernel_.axes.push_back({name, extent, static_cast<AxisKind>(parse_choice(*this, kAxisWords, alternatives(kAxisWords).c_str()))});
   }
 
   template <typename List>
@@ -207,9 +206,7 @@ class Parser : Lexer {
     fail_at(begin, std::string("there is no ") + what + " named " + std::string(w));
   }
   // The index expression up to the next `stop`, which stays.
-  Index index(char stop) {
-    return index_before(std::min(text_.find_first_of(std::string{stop, '\n'}, at_), text_.size()));
-  }
+  Index index(char stop) { return index_before(std::min(text_.find_first_of(std::string{stop, '\n'}, at_), text_.size())); }
   Index index_before(size_t end) {
     skip_space();
     size_t begin = at_;
@@ -271,8 +268,7 @@ class Parser : Lexer {
     std::optional<Op> known = op_from_text(op);
     if (!known) fail_at(statement_, op + " is no operation");
     instr.op = *known;
-    if ((instr.op == Op::Store) != name.empty())
-      fail_at(statement_, op + (name.empty() ? " needs" : " has no") + " result");
+    if ((instr.op == Op::Store) != name.empty()) fail_at(statement_, op + (name.empty() ? " needs" : " has no") + " result");
     body(instr);
     instr.level = level(where, instr, begin);
     kernel_.instrs.push_back(std::move(instr));
@@ -364,8 +360,7 @@ class Parser : Lexer {
     skip_space();
     size_t begin = at_, end = std::min(text_.find(':', at_), text_.size());
     std::string_view digits = text_.substr(begin, end - begin);
-    while (!digits.empty() && is_space(digits.back()))
-      digits.remove_suffix(1);
+    while (!digits.empty() && is_space(digits.back())) digits.remove_suffix(1);
     at_ = end;
     expect(":");
     instr.dtype = parse_dtype(*this);
@@ -384,8 +379,8 @@ class Parser : Lexer {
 std::string parameters_text(const Signature& signature) {
   std::string text;
   for (const KernelBuffer& b : signature.buffers) {
-    text += (text.empty() ? "" : ", ") + b.name + ": " + std::string(name(b.dtype)) + " " + std::string(kRoles[static_cast<int>(b.role)]) + "[" +
-            std::to_string(b.numel) + "]" + (b.constant ? " constant" : "") + (b.unaligned ? " unaligned" : "");
+    text += (text.empty() ? "" : ", ") + b.name + ": " + std::string(name(b.dtype)) + " " + std::string(kRoles[static_cast<int>(b.role)]) +
+            "[" + std::to_string(b.numel) + "]" + (b.constant ? " constant" : "") + (b.unaligned ? " unaligned" : "");
   }
   for (const KernelScalar& s : signature.scalars) {
     text += (text.empty() ? "" : ", ") + s.name + ": " + std::string(name(s.dtype)) + " scalar";
@@ -403,9 +398,7 @@ std::string stage_text(const Kernel& kernel, const Instr& instr) {
   std::string parallel = axis_names(kernel, Level::Row);
   std::string inner = axis_names(kernel, Level::Full);
   std::string contract = axis_names(kernel, Level::Contract);
-  auto beside = [](std::string left, const std::string& right) {
-    return right.empty() ? left : left + " " + right;
-  };
+  auto beside = [](std::string left, const std::string& right) { return right.empty() ? left : left + " " + right; };
   if (instr.op == Op::Contract) return "reduce " + parallel + "|" + contract;
   if (is_reduce(instr.op)) return "reduce " + parallel + "|" + inner;
   if (is_scan(instr.op) && instr.level == Level::Full) return "scan " + parallel + "|" + inner;

@@ -11,8 +11,7 @@ namespace tenon::ir {
 namespace {
 
 void check_name(const std::string& name, std::unordered_set<std::string>& taken) {
-  bool plain = !name.empty() && !is_digit(name[0]) && name != "mod" &&
-               std::all_of(name.begin(), name.end(), is_name_char);
+  bool plain = !name.empty() && !is_digit(name[0]) && name != "mod" && std::all_of(name.begin(), name.end(), is_name_char);
   if (!plain) throw IrError("\"" + name + "\" is no name");
   if (!taken.insert(name).second) throw IrError("the name " + name + " is taken");
 }
@@ -34,9 +33,7 @@ class InstrChecker {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& reason) const {
-    throw IrError(std::string(info(instr_.op).text) + ": " + reason);
-  }
+  [[noreturn]] void fail(const std::string& reason) const { throw IrError(std::string(info(instr_.op).text) + ": " + reason); }
   void require(bool holds, const char* reason) const {
     if (!holds) fail(reason);
   }
@@ -53,8 +50,7 @@ class InstrChecker {
     if (is_reduction(instr_.op)) {
       Level within = instr_.op == Op::Contract ? Level::Contract : Level::Full;
       require(instr_.level == Level::Row, "a reduction runs at row level");
-      if (meets != Level::Row && meets != within)
-        fail("reduces a " + std::string(name(meets)) + "-level value");
+      if (meets != Level::Row && meets != within) fail("reduces a " + std::string(name(meets)) + "-level value");
     } else {
       check_within(meets, "an operand");
     }
@@ -64,15 +60,13 @@ class InstrChecker {
   }
   void check_within(Level level, const char* what) const {
     if (level == Level::Row || level == instr_.level) return;
-    fail(std::string(what) + " at " + std::string(name(level)) + " level is used at " +
-         std::string(name(instr_.level)) + " level");
+    fail(std::string(what) + " at " + std::string(name(level)) + " level is used at " + std::string(name(instr_.level)) + " level");
   }
 
   void check_index(const Index& index) const {
     check_within(level_of(kernel_, index), "an index");
     index.substitute([&](int axis, int64_t extent) {
-      require(kernel_.extent(axis) == extent,
-              "an index has another extent for an axis");
+      require(kernel_.extent(axis) == extent, "an index has another extent for an axis");
       return Index::axis(axis, extent);
     });
   }
@@ -84,8 +78,7 @@ class InstrChecker {
     return true;
   }
   void check_access() const {
-    require(instr_.slot >= 0 && static_cast<size_t>(instr_.slot) < kernel_.buffers.size(),
-            "there is no such buffer");
+    require(instr_.slot >= 0 && static_cast<size_t>(instr_.slot) < kernel_.buffers.size(), "there is no such buffer");
     const KernelBuffer& buffer = kernel_.buffer(instr_.slot);
     if (buffer.dtype != instr_.dtype) fail(buffer.name + " is " + std::string(name(buffer.dtype)));
     check_index(instr_.index);
@@ -95,8 +88,8 @@ class InstrChecker {
     if (!instr_.guards.empty() || instr_.scale != 0 || !runs()) return;
     Bounds b = instr_.index.bounds();
     if (b.lo >= 0 && b.hi < buffer.numel) return;
-    fail("the index runs over " + std::to_string(b.lo) + ".." + std::to_string(b.hi) + ", but " +
-         buffer.name + " has " + std::to_string(buffer.numel) + " elements");
+    fail("the index runs over " + std::to_string(b.lo) + ".." + std::to_string(b.hi) + ", but " + buffer.name + " has " +
+         std::to_string(buffer.numel) + " elements");
   }
 
   void check_position() const {
@@ -108,8 +101,7 @@ class InstrChecker {
 
   void check_load() const {
     check_access();
-    require(operands() == (instr_.guards.empty() ? 0 : 1),
-            "guards and a value for elsewhere come together");
+    require(operands() == (instr_.guards.empty() ? 0 : 1), "guards and a value for elsewhere come together");
     require(operands() == 0 || arg(0).dtype == instr_.dtype, "the value for elsewhere has another dtype");
   }
   void check_store() const {
@@ -126,10 +118,8 @@ class InstrChecker {
   }
   void check_scalar() const {
     require(instr_.args.empty(), "takes no operand");
-    require(instr_.slot >= 0 && static_cast<size_t>(instr_.slot) < kernel_.scalars.size(),
-            "there is no such scalar");
-    require(kernel_.scalars[instr_.slot].dtype == instr_.dtype,
-            "the scalar has another dtype");
+    require(instr_.slot >= 0 && static_cast<size_t>(instr_.slot) < kernel_.scalars.size(), "there is no such scalar");
+    require(kernel_.scalars[instr_.slot].dtype == instr_.dtype, "the scalar has another dtype");
   }
   void check_index_of() const {
     require(instr_.args.empty(), "takes no operand");
@@ -140,8 +130,7 @@ class InstrChecker {
     SmallVector<DType, 3> dtypes;
     for (size_t i = 0; i < instr_.args.size(); ++i) dtypes.push_back(arg(i).dtype);
     DType result = kernel_result_type(instr_.op, dtypes, instr_.dtype);
-    if (result != instr_.dtype)
-      fail("gives " + std::string(name(result)) + ", not " + std::string(name(instr_.dtype)));
+    if (result != instr_.dtype) fail("gives " + std::string(name(result)) + ", not " + std::string(name(instr_.dtype)));
   }
 
   const Kernel& kernel_;
@@ -167,8 +156,7 @@ void check_header(const Kernel& kernel) {
   for (const Axis& a : kernel.axes) {
     check_name(a.name, axes);
     if (a.extent < 0) throw IrError("axis " + a.name + " has a negative extent");
-    if (a.kind == AxisKind::Parallel && after_parallel)
-      throw IrError("axis " + a.name + ": parallel axes come first");
+    if (a.kind == AxisKind::Parallel && after_parallel) throw IrError("axis " + a.name + ": parallel axes come first");
     after_parallel |= a.kind != AxisKind::Parallel;
     if (a.kind == AxisKind::Serial) ++serial;
     if (a.kind != AxisKind::Parallel) ++others;
@@ -191,8 +179,8 @@ void check_updates(const Kernel& kernel) {
     for (size_t j = 0; j < kernel.instrs.size(); ++j) {
       const Instr& store = kernel.instrs[j];
       if (store.op != Op::Store || store.slot != load.slot) continue;
-      same_place = j > i && store.index == load.index && store.level == load.level && load.guards.empty() &&
-                   store.guards.empty() && store.scale == load.scale && store.position() == load.position();
+      same_place = j > i && store.index == load.index && store.level == load.level && load.guards.empty() && store.guards.empty() &&
+                   store.scale == load.scale && store.position() == load.position();
       if (!same_place) break;
     }
     const std::string& buffer = kernel.buffer(load.slot).name;

@@ -43,11 +43,7 @@ template <typename Acc, typename Combine, typename Total>
 class ReduceChains {
  public:
   ReduceChains(bool one, const Acc& identity, Combine& combine, const Total& total)
-      : one_(one || !Total::kOfChains),
-        identity_(identity),
-        chain_(identity),
-        combine_(&combine),
-        total_(total) {}
+      : one_(one || !Total::kOfChains), identity_(identity), chain_(identity), combine_(&combine), total_(total) {}
   void add(const Acc& element) { chain_ = (*combine_)(chain_, element); }
   void end_chain() {
     if (one_) return;
@@ -77,8 +73,7 @@ Lane fold_lanes(std::vector<Lane>& lanes, Fold fold) {
 
 // `outer` rows of `inner` elements each; element(row * inner + i).
 template <typename Acc, typename Element, typename Combine, typename Total>
-Acc reduce_by_lanes(int64_t outer, int64_t inner, const Acc& identity, Element& element, Combine& combine,
-                    const Total& total) {
+Acc reduce_by_lanes(int64_t outer, int64_t inner, const Acc& identity, Element& element, Combine& combine, const Total& total) {
   if (outer == 0 || inner == 0) return identity;
   const LaneBlock size = lane_block(outer, inner);
   std::vector<Total> block_lanes(kReduceLanes, total);
@@ -86,8 +81,7 @@ Acc reduce_by_lanes(int64_t outer, int64_t inner, const Acc& identity, Element& 
   Acc value = identity;
   for (int64_t row = 0; row < outer; row += size.rows) {
     for (int64_t column = 0; column < inner; column += size.columns) {
-      std::vector<ReduceChains<Acc, Combine, Total>> lanes(
-          kReduceLanes, {size.steps() <= kShortReduce, identity, combine, total});
+      std::vector<ReduceChains<Acc, Combine, Total>> lanes(kReduceLanes, {size.steps() <= kShortReduce, identity, combine, total});
       for (int64_t o = row; o < std::min(outer, row + size.rows); ++o) {
         for (int64_t i = column; i < std::min(inner, column + size.columns); ++i) {
           if ((i - column) / kReduceLanes % kReduceChain == 0) lanes[i % kReduceLanes].end_chain();
@@ -104,8 +98,7 @@ Acc reduce_by_lanes(int64_t outer, int64_t inner, const Acc& identity, Element& 
 }
 
 template <typename Acc, typename Element, typename Combine, typename Total>
-Acc reduce_by_columns(int64_t count, const Acc& identity, Element& element, Combine& combine,
-                      const Total& start) {
+Acc reduce_by_columns(int64_t count, const Acc& identity, Element& element, Combine& combine, const Total& start) {
   Total total = start;
   Acc value = identity;
   for (int64_t begin = 0; begin < count; begin += kColumnBlock) {
@@ -123,18 +116,16 @@ Acc reduce_by_columns(int64_t count, const Acc& identity, Element& element, Comb
 // Acc element(int64_t flat): the value at a row-major position within the reduced axes. Acc combine(Acc,
 // Acc). `total`: at the identity, of the kind that the reduction keeps (Total, PlainTotal).
 template <typename Acc, typename Element, typename Combine, typename Total>
-Acc reduce_in_order(ReduceTree tree, std::span<const int64_t> extents, const Acc& identity, Element element,
-                    Combine combine, const Total& total) {
+Acc reduce_in_order(ReduceTree tree, std::span<const int64_t> extents, const Acc& identity, Element element, Combine combine,
+                    const Total& total) {
   const int64_t count = element_count(extents);
   if (tree == ReduceTree::Columns) return reduce_by_columns(count, identity, element, combine, total);
   const int64_t inner = extents.empty() ? 1 : extents.back();
   return reduce_by_lanes(inner ? count / inner : 0, inner, identity, element, combine, total);
 }
 template <typename Acc, typename Element, typename Combine>
-Acc reduce_in_order(ReduceTree tree, std::span<const int64_t> extents, const Acc& identity, Element element,
-                    Combine combine) {
-  return reduce_in_order(tree, extents, identity, element, combine,
-                         PlainTotal<Acc, Combine>(identity, combine));
+Acc reduce_in_order(ReduceTree tree, std::span<const int64_t> extents, const Acc& identity, Element element, Combine combine) {
+  return reduce_in_order(tree, extents, identity, element, combine, PlainTotal<Acc, Combine>(identity, combine));
 }
 
 }  // namespace tenon::ir

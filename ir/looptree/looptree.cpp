@@ -10,9 +10,7 @@ namespace tenon::ir {
 
 namespace {
 
-[[noreturn]] void fail(Op op, const std::string& reason) {
-  throw IrError("looptree: " + std::string(info(op).text) + ": " + reason);
-}
+[[noreturn]] void fail(Op op, const std::string& reason) { throw IrError("looptree: " + std::string(info(op).text) + ": " + reason); }
 
 [[noreturn]] void fail(const std::string& reason) { throw IrError("looptree: " + reason); }
 
@@ -21,8 +19,7 @@ namespace {
 VType elementwise_type(Op op, std::span<const VType> args, DType to) {
   const OpInfo& row = info(op);
   if (row.cls != OpClass::Elementwise) fail(op, "is not an elementwise op");
-  if (static_cast<int>(args.size()) != row.arity)
-    fail(op, "takes " + std::to_string(row.arity) + " operands");
+  if (static_cast<int>(args.size()) != row.arity) fail(op, "takes " + std::to_string(row.arity) + " operands");
   for (const VType& arg : args) {
     if (arg.lanes != args[0].lanes) fail(op, "operands differ in lanes");
   }
@@ -212,9 +209,7 @@ ValueId TreeBuilder::load_strided(int32_t buffer, ValueId index, ValueId stride,
   return append(std::move(stmt));
 }
 
-ValueId TreeBuilder::gather(int32_t buffer, ValueId indices, ValueId mask) {
-  return load(buffer, indices, type(indices).lanes, mask);
-}
+ValueId TreeBuilder::gather(int32_t buffer, ValueId indices, ValueId mask) { return load(buffer, indices, type(indices).lanes, mask); }
 
 void TreeBuilder::store(int32_t buffer, ValueId index, ValueId value, ValueId mask) {
   append(access(StmtKind::Store, buffer, {index, value}, mask, false));
@@ -224,13 +219,9 @@ void TreeBuilder::store_strided(int32_t buffer, ValueId index, ValueId stride, V
   append(access(StmtKind::Store, buffer, {index, stride, value}, mask, true));
 }
 
-void TreeBuilder::scatter(int32_t buffer, ValueId indices, ValueId value, ValueId mask) {
-  store(buffer, indices, value, mask);
-}
+void TreeBuilder::scatter(int32_t buffer, ValueId indices, ValueId value, ValueId mask) { store(buffer, indices, value, mask); }
 
-void TreeBuilder::prefetch(int32_t buffer, ValueId index) {
-  append(access(StmtKind::Prefetch, buffer, {index}, -1, false));
-}
+void TreeBuilder::prefetch(int32_t buffer, ValueId index) { append(access(StmtKind::Prefetch, buffer, {index}, -1, false)); }
 
 void TreeBuilder::copy_async(int32_t buffer, ValueId index, int32_t source, ValueId from, ValueId mask) {
   Stmt stmt = access(StmtKind::CopyAsync, buffer, {index, from}, mask, false);
@@ -283,8 +274,7 @@ void TreeBuilder::begin_if(ValueId condition) {
 }
 
 void TreeBuilder::begin_else() {
-  if (headers_.empty() || headers_.back().kind != StmtKind::If || headers_.back().slot == 0)
-    fail("else outside an if");
+  if (headers_.empty() || headers_.back().kind != StmtKind::If || headers_.back().slot == 0) fail("else outside an if");
   follows([](TreeFollower& f) { return f.begin_else(); });
   // `slot` marks an if whose true branch is complete, so that end_block knows which list is the open one.
   headers_.back().body = close_block();

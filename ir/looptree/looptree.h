@@ -59,28 +59,28 @@ using ValueId = int32_t;
 constexpr int kTileExtent = 16, kTileLanes = 8;  // rows and columns of a warp's tile; elements that each thread has of it
 
 enum class StmtKind : uint8_t {
-  Let,   // result = op(args) with `bits` (Const) or `slot` (Scalar)
-  Size,  // result = size parameter `slot` (index type)
-  Load,  // result = buffer[args[0]]: `lanes` consecutive elements from a scalar index; with `strided`,
-         // element l is at
-         //   args[0] + l*args[1]; a vector index gathers. With `mask`, lanes whose mask is false read nothing
-         //   and give 0.
-  LoadTile,  // result = the thread's eight elements of a tile of 16 rows by 16 elements of shared memory; `transposed`: of the tile
-             // turned over. Each thread names the place of a piece of eight, at args[0], a multiple of 16 bytes; see below
-  Mma,       // result = args[2] plus args[0] times the transposed args[1], tiles of a warp; see below
-  Store,    // buffer[args[0]] = args.back(), addressed and masked in the same ways (args[1] is the stride if
-            // `strided`)
+  Let,        // result = op(args) with `bits` (Const) or `slot` (Scalar)
+  Size,       // result = size parameter `slot` (index type)
+  Load,       // result = buffer[args[0]]: `lanes` consecutive elements from a scalar index; with `strided`,
+              // element l is at
+              //   args[0] + l*args[1]; a vector index gathers. With `mask`, lanes whose mask is false read nothing
+              //   and give 0.
+  LoadTile,   // result = the thread's eight elements of a tile of 16 rows by 16 elements of shared memory; `transposed`: of the tile
+              // turned over. Each thread names the place of a piece of eight, at args[0], a multiple of 16 bytes; see below
+  Mma,        // result = args[2] plus args[0] times the transposed args[1], tiles of a warp; see below
+  Store,      // buffer[args[0]] = args.back(), addressed and masked in the same ways (args[1] is the stride if
+              // `strided`)
   CopyAsync,  // shared buffer[args[0]] = the 16 bytes of buffer `slot` at args[1], zeros where the mask is false: begins here, and has
               // happened after a Wait
   Commit,     // the thread's copies since its last Commit are a group
   Wait,       // until at most `slot` of the thread's last groups are under way; other threads see its copies after a barrier
-  Prefetch,  // buffer[args[0]] will be read soon: a CPU's hint; the place may lie past the buffer's end
-  For,      // for result in args[0]..args[1] step `step` { body }; runs while result < args[1]; `unroll` is a
-            // hint
-  If,       // if args[0] { body } else { orelse }
-  Var,      // a mutable register `result`, starting as args[0]; read it with Let Get
-  Set,      // register args[0] = args[1]
-  Barrier,  // __syncthreads
+  Prefetch,   // buffer[args[0]] will be read soon: a CPU's hint; the place may lie past the buffer's end
+  For,        // for result in args[0]..args[1] step `step` { body }; runs while result < args[1]; `unroll` is a
+              // hint
+  If,         // if args[0] { body } else { orelse }
+  Var,        // a mutable register `result`, starting as args[0]; read it with Let Get
+  Set,        // register args[0] = args[1]
+  Barrier,    // __syncthreads
 };
 
 // Tiles of a warp: 16x16 elements, eight of them in each of its 32 threads, as PTX has the fragments of mma.m16n8k16. Element e of
@@ -215,8 +215,8 @@ class TreeBuilder {
     return op(o, std::span<const ValueId>(args.begin(), args.size()), to);
   }
   ValueId fast(Op op, std::initializer_list<ValueId> args);  // of f32 on a GPU: Max, Min, Exp2
-  ValueId quotient(ValueId x, ValueId d);  // of positions: x >= 0, d > 0
-  ValueId splat(ValueId x, int lanes);     // x itself if it already has that many lanes
+  ValueId quotient(ValueId x, ValueId d);                    // of positions: x >= 0, d > 0
+  ValueId splat(ValueId x, int lanes);                       // x itself if it already has that many lanes
   // Both take n vectors. deal: lane l is element n*l + which of the vectors one after another; weave is the other way round:
   // the vectors weave(v, 0) .. weave(v, n-1) are what deal(.., i) makes v[i] of.
   ValueId deal(std::span<const ValueId> vectors, int which) { return pick(Op::Deal, vectors, which); }
@@ -271,7 +271,7 @@ class TreeBuilder {
   std::vector<std::vector<Stmt>> open_;  // statement lists of the open blocks, innermost last
   std::vector<Stmt> headers_;            // the For/If whose body is open
   std::vector<Visible> visible_;
-  std::vector<size_t> visible_before_;   // by open block: how many of them stand before it
+  std::vector<size_t> visible_before_;  // by open block: how many of them stand before it
   TreeFollower follower_;
 };
 

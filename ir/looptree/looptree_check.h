@@ -18,7 +18,7 @@ class TreeChecker {
   // result of a For is defined by open_block instead, since it is visible in the loop alone.
   void check(const Stmt& stmt);
   void open_block(const Stmt* header = nullptr);  // the For or the If whose block it is
-  void close_block();  // what was defined since the matching open_block is out of scope
+  void close_block();                             // what was defined since the matching open_block is out of scope
   void end_phase();
 
  private:
@@ -48,20 +48,19 @@ class TreeChecker {
     size_t defined;  // before it
     bool branch;     // of an if that some threads of a block may pass by, or a loop that some may go round more often
     bool loop;
-    int waits;       // before it
+    int waits;  // before it
   };
   std::vector<Block> blocks_;
   // How far a phase is with its asynchronous copies, as they stand in the text.
   struct Copies {
     bool uncommitted = false, unawaited = false;  // a copy that no commit, or no wait, followed yet
     int waits = 0;
-    bool seen = false;                            // a barrier came after a wait
-    std::vector<bool> filled = {};                // by buffer
+    bool seen = false;              // a barrier came after a wait
+    std::vector<bool> filled = {};  // by buffer
   };
   Copies copies_;
 };
 
-inline constexpr size_t kMaxLoopDepth =
-    64;  // deeper nesting is refused, so that recursion over a tree is safe
+inline constexpr size_t kMaxLoopDepth = 64;  // deeper nesting is refused, so that recursion over a tree is safe
 
 }  // namespace tenon::ir

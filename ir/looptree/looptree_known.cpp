@@ -9,9 +9,9 @@ namespace {
 
 // But for what is in their blocks.
 bool same_head(const Stmt& a, const Stmt& b) {
-  return a.kind == b.kind && a.op == b.op && a.strided == b.strided && a.unroll == b.unroll && a.transposed == b.transposed && a.fast == b.fast &&
-         a.buffer == b.buffer && a.slot == b.slot && a.result == b.result && a.mask == b.mask && a.step == b.step && a.bits == b.bits &&
-         a.args == b.args;
+  return a.kind == b.kind && a.op == b.op && a.strided == b.strided && a.unroll == b.unroll && a.transposed == b.transposed &&
+         a.fast == b.fast && a.buffer == b.buffer && a.slot == b.slot && a.result == b.result && a.mask == b.mask && a.step == b.step &&
+         a.bits == b.bits && a.args == b.args;
 }
 
 bool same(const Stmt& a, const Stmt& b);
@@ -25,15 +25,16 @@ bool same(const std::vector<Stmt>& a, const std::vector<Stmt>& b) { return a.siz
 bool same(const Stmt& a, const Stmt& b) { return same_head(a, b) && same(a.body, b.body) && same(a.orelse, b.orelse); }
 
 bool same(const TreeBuffer& a, const TreeBuffer& b) {
-  return a.dtype == b.dtype && a.space == b.space && a.size_param == b.size_param && a.count == b.count && a.aliased == b.aliased && a.stages == b.stages;
+  return a.dtype == b.dtype && a.space == b.space && a.size_param == b.size_param && a.count == b.count && a.aliased == b.aliased &&
+         a.stages == b.stages;
 }
 
 // All but the statements.
 bool same_frame(const LoopTree& a, const LoopTree& b) {
   const auto same_phase = [](const Phase& x, const Phase& y) { return x.index == y.index && x.extent == y.extent; };
   const auto same_buffer = [](const TreeBuffer& x, const TreeBuffer& y) { return same(x, y); };
-  return a.target == b.target && a.lanes == b.lanes && a.threads == b.threads && a.resident == b.resident && a.index_type == b.index_type && a.scalars == b.scalars &&
-         a.size_count == b.size_count && a.values == b.values &&
+  return a.target == b.target && a.lanes == b.lanes && a.threads == b.threads && a.resident == b.resident && a.index_type == b.index_type &&
+         a.scalars == b.scalars && a.size_count == b.size_count && a.values == b.values &&
          std::equal(a.buffers.begin(), a.buffers.end(), b.buffers.begin(), b.buffers.end(), same_buffer) &&
          std::equal(a.phases.begin(), a.phases.end(), b.phases.begin(), b.phases.end(), same_phase);
 }

@@ -23,8 +23,8 @@ class Printer {
     header();
     for (size_t i = 0; i < tree_.phases.size(); ++i) {
       const Phase& phase = tree_.phases[i];
-      out_ += "  phase " + (names_ ? phase.name : "p" + std::to_string(i)) + ": parallel " +
-              define(phase.index) + " in 0..s" + std::to_string(phase.extent) + " {\n";
+      out_ += "  phase " + (names_ ? phase.name : "p" + std::to_string(i)) + ": parallel " + define(phase.index) + " in 0..s" +
+              std::to_string(phase.extent) + " {\n";
       block(phase.body, 4);
       out_ += "  }\n";
     }
@@ -32,9 +32,7 @@ class Printer {
   }
 
  private:
-  std::string buffer_name(int32_t i) const {
-    return names_ ? tree_.buffers[i].name : "b" + std::to_string(i);
-  }
+  std::string buffer_name(int32_t i) const { return names_ ? tree_.buffers[i].name : "b" + std::to_string(i); }
   std::string define(ValueId v) {
     numbers_[v] = next_++;
     return use(v);
@@ -60,8 +58,7 @@ class Printer {
               std::string(kSpaces[static_cast<size_t>(buffer.space)]);
       if (buffer.aliased) out_ += " aliased";
       if (buffer.space != Space::In && buffer.space != Space::Out) {
-        out_ += buffer.size_param >= 0 ? "[s" + std::to_string(buffer.size_param) + "]"
-                                       : "[" + std::to_string(buffer.count) + "]";
+        out_ += buffer.size_param >= 0 ? "[s" + std::to_string(buffer.size_param) + "]" : "[" + std::to_string(buffer.count) + "]";
       }
       if (buffer.stages != 1) out_ += " stages " + std::to_string(buffer.stages);
       out_ += ", ";
@@ -128,8 +125,8 @@ class Printer {
       case StmtKind::Set: out_ += "set " + use(stmt.args[0]) + ", " + use(stmt.args[1]); return;
       case StmtKind::Barrier: out_ += "barrier"; return;
       case StmtKind::For:
-        out_ += "for " + define(stmt.result) + " in " + use(stmt.args[0]) + ".." + use(stmt.args[1]) +
-                " step " + std::to_string(stmt.step) + (stmt.unroll ? " unroll {\n" : " {\n");
+        out_ += "for " + define(stmt.result) + " in " + use(stmt.args[0]) + ".." + use(stmt.args[1]) + " step " +
+                std::to_string(stmt.step) + (stmt.unroll ? " unroll {\n" : " {\n");
         break;
       case StmtKind::If: out_ += "if " + use(stmt.args[0]) + " {\n"; break;
     }
@@ -266,8 +263,7 @@ class Parser : Lexer {
       expect(",");
     }
     tree_.size_count = static_cast<int32_t>(number(1 << 20));
-    for (size_t i = 0; i < tree_.buffers.size(); ++i)
-      buffers_[tree_.buffers[i].name] = static_cast<int32_t>(i);
+    for (size_t i = 0; i < tree_.buffers.size(); ++i) buffers_[tree_.buffers[i].name] = static_cast<int32_t>(i);
   }
 
   TreeBuffer buffer(const std::string& name, DType element) {
@@ -486,8 +482,7 @@ class Parser : Lexer {
 
   LoopTree tree_;
   TreeChecker checker_;
-  std::unordered_map<int64_t, ValueId>
-      values_;  // %N -> value, latest definition; the checker knows the scopes
+  std::unordered_map<int64_t, ValueId> values_;  // %N -> value, latest definition; the checker knows the scopes
   std::unordered_map<std::string, int32_t> buffers_;
 };
 

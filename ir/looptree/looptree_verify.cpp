@@ -57,8 +57,7 @@ void TreeChecker::define(ValueId v, Kind kind) {
   }
   require(kinds_[v] == Kind::Undefined, "a value is defined twice");
   const int lanes = tree_.values[v].lanes;
-  require(lanes >= 1 && lanes <= 1024 && (lanes & (lanes - 1)) == 0,
-          "lanes must be a power of two, at most 1024");
+  require(lanes >= 1 && lanes <= 1024 && (lanes & (lanes - 1)) == 0, "lanes must be a power of two, at most 1024");
   kinds_[v] = kind;
   uniform_[static_cast<size_t>(v)] = false;
   defined_.push_back(v);
@@ -93,8 +92,7 @@ void TreeChecker::begin_phase(const Phase& phase) {
   copies_.filled.resize(tree_.buffers.size());
   define(phase.index, Kind::Value);
   uniform_[static_cast<size_t>(phase.index)] = true;
-  require(tree_.values[phase.index] == VType{tree_.index_type, 1},
-          "the phase's index must be a scalar of the index type");
+  require(tree_.values[phase.index] == VType{tree_.index_type, 1}, "the phase's index must be a scalar of the index type");
 }
 
 void TreeChecker::end_phase() {
@@ -134,22 +132,14 @@ void TreeChecker::check_let(const Stmt& stmt) const {
       return require(type.lanes == 1 && is_index(type.dtype), "thread is a scalar index");
     case Op::Scalar:
       arity(stmt, 0);
-      require(stmt.slot >= 0 && static_cast<size_t>(stmt.slot) < tree_.scalars.size(),
-              "no such scalar parameter");
-      return require(type == VType{tree_.scalars[stmt.slot], 1},
-                     "type of the scalar differs");
-    case Op::Get:
-      arity(stmt, 1);
-      return require(use(stmt.args[0], Kind::Register) == type, "type of the register differs");
-    case Op::Splat:
-      arity(stmt, 1);
-      return require(scalar_use(stmt.args[0]).dtype == type.dtype, "splat keeps the dtype");
+      require(stmt.slot >= 0 && static_cast<size_t>(stmt.slot) < tree_.scalars.size(), "no such scalar parameter");
+      return require(type == VType{tree_.scalars[stmt.slot], 1}, "type of the scalar differs");
+    case Op::Get: arity(stmt, 1); return require(use(stmt.args[0], Kind::Register) == type, "type of the register differs");
+    case Op::Splat: arity(stmt, 1); return require(scalar_use(stmt.args[0]).dtype == type.dtype, "splat keeps the dtype");
     case Op::Ramp:
       arity(stmt, 2);
       require(is_int(type.dtype), "ramp is an integer");
-      return require(
-          scalar_use(stmt.args[0]).dtype == type.dtype && scalar_use(stmt.args[1]).dtype == type.dtype,
-          "ramp keeps the dtype");
+      return require(scalar_use(stmt.args[0]).dtype == type.dtype && scalar_use(stmt.args[1]).dtype == type.dtype, "ramp keeps the dtype");
     case Op::Quotient:
       arity(stmt, 2);
       require(is_index(type.dtype), "a quotient is an index");
@@ -157,11 +147,8 @@ void TreeChecker::check_let(const Stmt& stmt) const {
     case Op::Low:
     case Op::High:
       arity(stmt, 1);
-      return require(use(stmt.args[0]) == VType{type.dtype, static_cast<int16_t>(type.lanes * 2)},
-                     "the operand must have twice the lanes");
-    case Op::Reverse:
-      arity(stmt, 1);
-      return require(use(stmt.args[0]) == type, "reverse keeps the type");
+      return require(use(stmt.args[0]) == VType{type.dtype, static_cast<int16_t>(type.lanes * 2)}, "the operand must have twice the lanes");
+    case Op::Reverse: arity(stmt, 1); return require(use(stmt.args[0]) == type, "reverse keeps the type");
     case Op::Extract:
       arity(stmt, 2);
       require(is_index(scalar_use(stmt.args[1]).dtype), "the lane number is an index");
@@ -183,8 +170,7 @@ void TreeChecker::check_let(const Stmt& stmt) const {
   }
   SmallVector<VType, 3> types;
   for (ValueId arg : stmt.args) types.push_back(use(arg));
-  require(elementwise_type(stmt.op, types, type.dtype) == type,
-          "the result has another type by the op table");
+  require(elementwise_type(stmt.op, types, type.dtype) == type, "the result has another type by the op table");
 }
 
 void TreeChecker::check_buffer(const Stmt& stmt) const {
@@ -201,11 +187,9 @@ void TreeChecker::check_access(const Stmt& stmt) const {
   require(type.dtype == buffer.dtype, "the buffer has another dtype");
   const VType index = use(stmt.args[0]);
   require(is_index(index.dtype), "the index must be i32 or i64");
-  require(index.lanes == 1 || (index.lanes == type.lanes && !stmt.strided),
-          "a gather needs an index for each lane");
+  require(index.lanes == 1 || (index.lanes == type.lanes && !stmt.strided), "a gather needs an index for each lane");
   if (stmt.strided) require(scalar_use(stmt.args[1]).dtype == index.dtype, "index and stride differ in type");
-  if (stmt.mask >= 0)
-    require(use(stmt.mask) == VType{DType::Bool, type.lanes}, "the mask needs a bool for each lane");
+  if (stmt.mask >= 0) require(use(stmt.mask) == VType{DType::Bool, type.lanes}, "the mask needs a bool for each lane");
 }
 
 void TreeChecker::check_tile(const Stmt& stmt) const {
@@ -242,9 +226,7 @@ void TreeChecker::check_copy(const Stmt& stmt) const {
 // since none passes by a commit or a wait.
 void TreeChecker::check_order(const Stmt& stmt) {
   switch (stmt.kind) {
-    case StmtKind::CopyAsync:
-      copies_.filled[stmt.buffer] = copies_.uncommitted = copies_.unawaited = true;
-      return;
+    case StmtKind::CopyAsync: copies_.filled[stmt.buffer] = copies_.uncommitted = copies_.unawaited = true; return;
     case StmtKind::Commit:
     case StmtKind::Wait:
       require(tree_.target == TargetKind::Cuda, "asynchronous copies are for a GPU");
@@ -297,9 +279,7 @@ void TreeChecker::check_statement(const Stmt& stmt) {
               "loop bounds and variable are scalars of one index type");
       return require(stmt.step > 0, "the step must be positive");
     }
-    case StmtKind::If:
-      arity(stmt, 1);
-      return require(scalar_use(stmt.args[0]).dtype == DType::Bool, "the condition must be a scalar bool");
+    case StmtKind::If: arity(stmt, 1); return require(scalar_use(stmt.args[0]).dtype == DType::Bool, "the condition must be a scalar bool");
     case StmtKind::Var:
       arity(stmt, 1);
       require(use(stmt.args[0]) == result(stmt), "a register has the type of its first value");

@@ -11,9 +11,7 @@
 
 namespace tenon::ir {
 
-inline bool is_word_char(char c, bool dots) {
-  return is_name_char(c) || (dots && c == '.');
-}
+inline bool is_word_char(char c, bool dots) { return is_name_char(c) || (dots && c == '.'); }
 
 class Lexer {
  public:
@@ -26,8 +24,8 @@ class Lexer {
   // Throws IrError "FILE:LINE:COLUMN: reason".
   [[noreturn]] void fail_at(size_t position, const std::string& reason) const;
 
-  void skip_space();  // and comments
-  char peek();        // '\0' at the end
+  void skip_space();                    // and comments
+  char peek();                          // '\0' at the end
   bool accept(std::string_view token);  // a word only if it ends there
   void expect(std::string_view token);
   std::string_view peek_word(bool dots);  // the next word, not taken; empty if there is none

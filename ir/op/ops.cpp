@@ -4,8 +4,8 @@
 
 #include <math.h>  // lgamma_r, which unlike std::lgamma writes no global
 
-#include <bit>
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -225,13 +225,7 @@ Constant bool_value(Op op, std::span<const Constant> args) {
 
 const OpInfo kOpTable[] = {
 #define OP(Name, text, cls, arity, rule, domain, cost, traits) \
-  {text,                                                       \
-   OpClass::cls,                                               \
-   arity,                                                      \
-   TypeRule::rule,                                             \
-   static_cast<uint8_t>(domain),                               \
-   cost,                                                       \
-   static_cast<uint8_t>(traits)},
+  {text, OpClass::cls, arity, TypeRule::rule, static_cast<uint8_t>(domain), cost, static_cast<uint8_t>(traits)},
 #include "ir/op/ops.def"
 };
 

@@ -18,7 +18,7 @@
 
 namespace tenon::ir {
 
-inline constexpr int64_t kScanRun = 64;                    // elements
+inline constexpr int64_t kScanRun = 64;  // elements
 inline constexpr int64_t kScanBlock = kScanRun * kScanRun;
 inline constexpr int64_t kScanSpan = kScanRun * kScanBlock;
 
@@ -30,8 +30,7 @@ inline bool scan_by_runs(Op scan, DType dtype) { return scan == Op::ScanSum && i
 template <typename Acc, typename Combine>
 class ScanInOrder {
  public:
-  ScanInOrder(bool runs, const Acc& identity, Combine combine)
-      : runs_(runs), identity_(identity), before_(identity), combine_(combine) {
+  ScanInOrder(bool runs, const Acc& identity, Combine combine) : runs_(runs), identity_(identity), before_(identity), combine_(combine) {
     sums_.fill(identity);
   }
 

@@ -26,9 +26,7 @@ inline constexpr int64_t kProductChain = 256, kProductGroup = 16, kTileChain = 1
 inline constexpr int64_t kReduceChain = 4, kShortReduce = 16;
 
 // Whether a reduction, or a contraction (Op::Contract), keeps totals.
-inline bool keeps_rest(Op op, DType dtype) {
-  return is_float(dtype) && (op == Op::Sum || op == Op::Contract);
-}
+inline bool keeps_rest(Op op, DType dtype) { return is_float(dtype) && (op == Op::Sum || op == Op::Contract); }
 
 // Whether a product of so many k is more than a chain, and more than a group.
 inline bool product_in_chains(DType dtype, int64_t depth, int64_t chain = kProductChain) {

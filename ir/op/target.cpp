@@ -19,8 +19,7 @@ void check_cpu(const CpuTarget& t) {
 
 void check_gpu(const GpuTarget& t) {
   require(t.warp == 32, "warp", t.warp, "32");
-  require(t.threads > 0 && t.threads % t.warp == 0 && t.threads <= 1024, "threads", t.threads,
-          "a whole number of warps, at most 1024");
+  require(t.threads > 0 && t.threads % t.warp == 0 && t.threads <= 1024, "threads", t.threads, "a whole number of warps, at most 1024");
   require(t.shared_bytes >= 0, "shared_bytes", t.shared_bytes, "0 or more");
   require(t.multiprocessors > 0, "multiprocessors", t.multiprocessors, "positive");
   require(t.compute >= 10, "compute", t.compute, "a compute capability times ten");

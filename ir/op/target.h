@@ -31,14 +31,14 @@ inline constexpr int64_t kStaticSharedBytes = 48 << 10;
 
 // By default an accelerator of the middle: what a program that has none prints code for.
 struct GpuTarget {
-  bool compiles = true;             // as a CPU
-  int threads = 256;                // of a block: whole warps
+  bool compiles = true;                       // as a CPU
+  int threads = 256;                          // of a block: whole warps
   int64_t shared_bytes = kStaticSharedBytes;  // that a block may have
-  int warp = 32;                    // threads that run in step
-  int multiprocessors = 108;        // that share out the blocks of a launch
-  int compute = 80;                 // compute capability: ten times the major number plus the minor
-  double gigahertz = 1.4;           // of a multiprocessor's clock
-  double gigabytes_per_second = 1500;  // of its memory
+  int warp = 32;                              // threads that run in step
+  int multiprocessors = 108;                  // that share out the blocks of a launch
+  int compute = 80;                           // compute capability: ten times the major number plus the minor
+  double gigahertz = 1.4;                     // of a multiprocessor's clock
+  double gigabytes_per_second = 1500;         // of its memory
   // Operations that a library computes there: large ones it computes better than generated code, and no kernel takes them in.
   // Empty if the library is missing; then everything is generated.
   SmallVector<Op, 2> library = {Op::Dot};
@@ -47,9 +47,7 @@ struct GpuTarget {
 };
 
 using Target = std::variant<CpuTarget, GpuTarget>;
-inline TargetKind kind(const Target& target) {
-  return std::holds_alternative<CpuTarget>(target) ? TargetKind::Cpu : TargetKind::Cuda;
-}
+inline TargetKind kind(const Target& target) { return std::holds_alternative<CpuTarget>(target) ? TargetKind::Cpu : TargetKind::Cuda; }
 std::string_view name(TargetKind kind);  // "CPU", "GPU"
 inline bool compiles(const Target& target) {
   return std::visit([](const auto& device) { return device.compiles; }, target);

@@ -10,12 +10,9 @@
 namespace tenon::ir {
 namespace {
 
-constexpr std::string_view kNames[kDTypeCount] = {"bool", "u8",  "i8",   "i16", "i32",
-                                                  "i64",  "f16", "bf16", "f32", "f64"};
+constexpr std::string_view kNames[kDTypeCount] = {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"};
 
-uint64_t mask_of(DType t) {
-  return item_size(t) == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * item_size(t))) - 1;
-}
+uint64_t mask_of(DType t) { return item_size(t) == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * item_size(t))) - 1; }
 
 uint64_t float_bits(DType t, float value) {
   switch (t) {
@@ -90,8 +87,7 @@ std::optional<Constant> parse_nan(std::string_view text, DType dtype) {
   text = text.substr(6, text.size() - 7);
   uint64_t bits = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits, 16);
-  if (error != std::errc{} || end != text.data() + text.size() || (bits & ~mask_of(dtype)))
-    return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || (bits & ~mask_of(dtype))) return std::nullopt;
   const Constant c{dtype, bits};
   if (!std::isnan(to_double(c))) return std::nullopt;
   return c;
@@ -120,13 +116,9 @@ Dims contiguous_strides(std::span<const int64_t> shape) {
   return strides;
 }
 
-Constant constant(DType dtype, double value) {
-  return cast({DType::F64, std::bit_cast<uint64_t>(value)}, dtype);
-}
+Constant constant(DType dtype, double value) { return cast({DType::F64, std::bit_cast<uint64_t>(value)}, dtype); }
 
-Constant constant(DType dtype, int64_t value) {
-  return cast({DType::I64, static_cast<uint64_t>(value)}, dtype);
-}
+Constant constant(DType dtype, int64_t value) { return cast({DType::I64, static_cast<uint64_t>(value)}, dtype); }
 
 double to_double(Constant c) {
   if (c.dtype == DType::F64) return std::bit_cast<double>(c.bits);
@@ -177,8 +169,7 @@ std::optional<Constant> parse_constant(std::string_view text, DType dtype) {
   if (text == "inf" || text == "-inf") {
     return constant(dtype, text == "inf" ? HUGE_VAL : -HUGE_VAL);
   }
-  if (text.empty() || !(text.back() >= '0' && text.back() <= '9'))
-    return std::nullopt;  // "infinity" and the like
+  if (text.empty() || !(text.back() >= '0' && text.back() <= '9')) return std::nullopt;  // "infinity" and the like
   if (dtype == DType::F64) {
     const auto value = parse_number<double>(text);
     if (!value) return std::nullopt;

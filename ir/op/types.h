@@ -55,12 +55,12 @@ struct Constant {
   uint64_t bits;
   friend bool operator==(const Constant&, const Constant&) = default;
 };
-Constant constant(DType dtype, double value);      // rounds to nearest even; to an integer truncates like a cast
-Constant constant(DType dtype, int64_t value);     // wraps integers; rounds once to a float
-double to_double(Constant c);                      // exact for all but large i64
-int64_t to_int64(Constant c);                      // float -> int truncates toward zero; nan and out of range give INT64_MIN
-Constant cast(Constant c, DType to);               // PyTorch's cast rules (torch's x86 behaviour for out of range)
-std::string print(Constant c);                     // round-trips exactly; nan, inf, -inf by name; "true"/"false"
+Constant constant(DType dtype, double value);   // rounds to nearest even; to an integer truncates like a cast
+Constant constant(DType dtype, int64_t value);  // wraps integers; rounds once to a float
+double to_double(Constant c);                   // exact for all but large i64
+int64_t to_int64(Constant c);                   // float -> int truncates toward zero; nan and out of range give INT64_MIN
+Constant cast(Constant c, DType to);            // PyTorch's cast rules (torch's x86 behaviour for out of range)
+std::string print(Constant c);                  // round-trips exactly; nan, inf, -inf by name; "true"/"false"
 std::optional<Constant> parse_constant(std::string_view text, DType dtype);
 
 // Conversions between 16-bit formats and float, round to nearest even.

@@ -3,8 +3,8 @@
 // buffers and scalars name the nodes behind them.
 #include <algorithm>
 
-#include "ir/kernel/kernel_builder.h"
 #include "ir/graph/node_text.h"
+#include "ir/kernel/kernel_builder.h"
 #include "passes/fusion/group.h"
 #include "passes/fusion/reads.h"
 
@@ -20,8 +20,7 @@ class Build {
     if (group_.update) open_update();
     std::vector<const Member*> members;
     for (const Member& m : group_.members) members.push_back(&m);
-    std::sort(members.begin(), members.end(),
-              [](const Member* a, const Member* b) { return a->node->id() < b->node->id(); });
+    std::sort(members.begin(), members.end(), [](const Member* a, const Member* b) { return a->node->id() < b->node->id(); });
     for (const Member* m : members) emit(*m);
     for (const Member* m : members) {
       if (m->stored) store(*m);
@@ -104,8 +103,7 @@ class Build {
       if (result_.inputs[i] == node) return in_slot_[i];
     }
     result_.inputs.push_back(node);
-    in_slot_.push_back(kernel_.add_buffer("x" + std::to_string(in_slot_.size()), node->dtype(),
-                                                 ir::Role::In, node->numel()));
+    in_slot_.push_back(kernel_.add_buffer("x" + std::to_string(in_slot_.size()), node->dtype(), ir::Role::In, node->numel()));
     return in_slot_.back();
   }
 
@@ -122,8 +120,7 @@ class Build {
       if (result_.scalars[i] == node) return builder_.scalar(static_cast<int>(i));
     }
     result_.scalars.push_back(node);
-    return builder_.scalar(
-        kernel_.add_scalar("a" + std::to_string(result_.scalars.size() - 1), node->dtype()));
+    return builder_.scalar(kernel_.add_scalar("a" + std::to_string(result_.scalars.size() - 1), node->dtype()));
   }
 
   // The value of `node` at `map` (in the group's axes), looking through views. Where a guard fails it is
@@ -136,13 +133,13 @@ class Build {
     }
     // All readers in the group ask for the same element, though merged axes may spell its place in two ways.
     if (auto it = value_.find(node); it != value_.end()) return it->second;
-    if (node->op() == Op::Const) return guarded(is_code(*node) ? builder_.constant({node->dtype(), node->bits()}) : scalar(node), guards, otherwise);
+    if (node->op() == Op::Const)
+      return guarded(is_code(*node) ? builder_.constant({node->dtype(), node->bits()}) : scalar(node), guards, otherwise);
     if (node->op() == Op::Iota) {
       Index index = renumber(map[node->ints()[0]]);
       return guarded(builder_.index(index, level_of(index)), guards, otherwise);
     }
-    if (is_empty_reduce(*node))
-      return guarded(builder_.constant(ir::reduce_identity(node->op(), node->dtype())), guards, otherwise);
+    if (is_empty_reduce(*node)) return guarded(builder_.constant(ir::reduce_identity(node->op(), node->dtype())), guards, otherwise);
     Index index = guards.empty() ? place_in(*node, map) : renumber(ir::flatten(map, node->shape()));
     Level level = level_of(index);
     for (const Guard& g : guards) level = std::max(level, level_of(g.value));
@@ -156,9 +153,8 @@ class Build {
   Value guarded(Value value, const std::vector<Guard>& guards, Value otherwise) {
     for (const Guard& g : guards) {
       Value at = builder_.index(g.value, level_of(g.value));
-      Value inside = builder_.op(
-          Op::And, {builder_.op(Op::Ge, {at, builder_.constant(ir::constant(DType::I64, g.lo))}),
-                    builder_.op(Op::Lt, {at, builder_.constant(ir::constant(DType::I64, g.hi))})});
+      Value inside = builder_.op(Op::And, {builder_.op(Op::Ge, {at, builder_.constant(ir::constant(DType::I64, g.lo))}),
+                                           builder_.op(Op::Lt, {at, builder_.constant(ir::constant(DType::I64, g.hi))})});
       value = builder_.op(Op::Where, {inside, value, otherwise});
     }
     return value;
@@ -190,12 +186,12 @@ class Build {
     } else if (op == Op::Gather) {
       value = emit_gather(m, operand(1));
     } else if (op == Op::Update) {  // the value to be stored; of nothing, the base
-      value = from.back().access == Access::Whole ? emit_stored(from.back().operand, from.back().map)
-                                                  : operand(from.size() - 1);
+      value = from.back().access == Access::Whole ? emit_stored(from.back().operand, from.back().map) : operand(from.size() - 1);
     } else {
       SmallVector<Value, 3> args;
       for (size_t i = 0; i < from.size(); ++i) args.push_back(operand(i));
-      if (ir::has_trait(op, ir::TraitCommutes)) std::sort(args.begin(), args.end());  // one order, so that a + b and b + a are the same code
+      if (ir::has_trait(op, ir::TraitCommutes))
+        std::sort(args.begin(), args.end());  // one order, so that a + b and b + a are the same code
       value = builder_.op(op, args, node->dtype());
     }
     value_.emplace(node, value);
@@ -216,11 +212,9 @@ class Build {
   Value emit_gather(const Member& m, Value position) {
     const auto dim = static_cast<int>(m.node->ints()[0]);
     const GatherSource source = gather_source(*m.node);
-    Index start = source.flat.substitute(
-        [&](int d, int64_t) { return d == dim ? Index() : m.map[d]; });
+    Index start = source.flat.substitute([&](int d, int64_t) { return d == dim ? Index() : m.map[d]; });
     start = renumber(start);
-    return builder_.load(input_buffer(source.buffer), start, {position, source.flat.stride(dim).value},
-                         level_of(start));
+    return builder_.load(input_buffer(source.buffer), start, {position, source.flat.stride(dim).value}, level_of(start));
   }
 
   // A value that lies in a buffer of its own.
@@ -235,8 +229,7 @@ class Build {
       builder_.store(update_slot_, place_, value_.at(node), level_of(place_));
       return;
     }
-    int buffer = kernel_.add_buffer("y" + std::to_string(result_.outputs.size()), node->dtype(),
-                                           ir::Role::Out, node->numel());
+    int buffer = kernel_.add_buffer("y" + std::to_string(result_.outputs.size()), node->dtype(), ir::Role::Out, node->numel());
     result_.outputs.push_back(node);
     Index index = renumber(ir::flatten(m.map, node->shape()));
     builder_.store(buffer, index, value_.at(node), level_of(index));
@@ -299,8 +292,8 @@ FusedKernel build_call(const Group& group) {
     placeholders.push_back(ir::make_input(operand->dtype(), operand->shape(), nullptr, operand->device()));
   }
   for (const Node* output : made) {
-    const int buffer = call.add_buffer("y" + std::to_string(call.results.size()), output->dtype(), result.bases.empty() ? ir::Role::Out : ir::Role::InOut,
-                                       output->numel());
+    const int buffer = call.add_buffer("y" + std::to_string(call.results.size()), output->dtype(),
+                                       result.bases.empty() ? ir::Role::Out : ir::Role::InOut, output->numel());
     call.stored.push_back({buffer, -1, 0, ir::row_major_strides(output->shape())});
     call.results.push_back(ir::make_node(output->op(), placeholders, output->ints(), output->dtype(), ir::Folding::Off));
   }
@@ -311,8 +304,6 @@ FusedKernel build_call(const Group& group) {
 
 }  // namespace
 
-FusedKernel build_kernel(const Group& group) {
-  return group.call ? build_call(group) : Build(group).run();
-}
+FusedKernel build_kernel(const Group& group) { return group.call ? build_call(group) : Build(group).run(); }
 
 }  // namespace tenon::passes::fusion

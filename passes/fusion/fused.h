@@ -30,7 +30,7 @@ struct FusionOptions {
 };
 
 struct FusedKernel {
-  ir::Work work;  // a kernel, or a call
+  ir::Work work;                   // a kernel, or a call
   std::vector<ir::Node*> inputs;   // behind each In buffer, in buffer order
   std::vector<ir::Node*> outputs;  // behind each Out or InOut buffer: what it holds in the end
   std::vector<ir::Node*> bases;    // behind each InOut buffer: what it holds at first

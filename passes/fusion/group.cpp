@@ -54,9 +54,7 @@ ir::Axes Group::parallel() const {
   return result;
 }
 
-bool Group::runs_through(int axis) const {
-  return ir::level_of(axes[axis].kind) == ir::Level::Full;
-}
+bool Group::runs_through(int axis) const { return ir::level_of(axes[axis].kind) == ir::Level::Full; }
 
 bool Group::is_permutation(const Node& node, const Map& map, std::span<const int> by) const {
   SmallVector<bool, 16> seen(axes.size(), false);

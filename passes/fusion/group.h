@@ -58,18 +58,18 @@ struct Update {
 
 class Group {
  public:
-  std::vector<GroupAxis> axes;  // creation order: the root's dims, then inner or contract axes
-  std::vector<Member> members;  // consumers first, as the walk meets them
+  std::vector<GroupAxis> axes;              // creation order: the root's dims, then inner or contract axes
+  std::vector<Member> members;              // consumers first, as the walk meets them
   ir::NodeMap<std::vector<Request>> asked;  // by node, in the order of asking
-  std::vector<const Node*> reads;  // whose elements are asked for, views looked through, or that are read whole
+  std::vector<const Node*> reads;           // whose elements are asked for, views looked through, or that are read whole
   std::optional<Reduction> reduction;
   std::optional<Scan> scan;
   std::optional<Contraction> contraction;
   std::optional<Update> update;
   bool repeated = false;  // one of many that do the same: it has been merged with those of its team (siblings.cpp)
-  bool turned = false;   // its root is a copy across the lines of what it copies, in which order it stores nothing else
-  bool call = false;     // one node, or several results of the same operands; it has no axes
-  Form form;             // what the schedules are asked about
+  bool turned = false;    // its root is a copy across the lines of what it copies, in which order it stores nothing else
+  bool call = false;      // one node, or several results of the same operands; it has no axes
+  Form form;              // what the schedules are asked about
   int cost = 0;
   SmallVector<const Node*, 4> shared;  // the members that it stores for other groups
 
@@ -83,7 +83,7 @@ class Group {
   const Member* find(const Node* node) const;
   int buffer_count() const { return buffers_; }  // read or written, at most
 
-  ir::Axes points() const;    // all axes but those of the contraction
+  ir::Axes points() const;  // all axes but those of the contraction
   ir::Axes parallel() const;
   // Whether it stores such a value for other groups: of this operation and size.
   bool shares(const Node& node) const {
@@ -103,7 +103,8 @@ class Group {
   void merge_axes(const std::vector<int>& run);
   std::function<Index(int axis, int64_t extent)> parts_of_merged(const std::vector<int>& run) const;  // what its axes are then
   void rewrite_maps(const std::function<Index(int axis, int64_t extent)>& f);
-  // Whether what it reads and stores has a place without remainders if its maps are rewritten so; but for `met`, if it is then read at `at`.
+  // Whether what it reads and stores has a place without remainders if its maps are rewritten so; but for `met`, if it is then read at
+  // `at`.
   bool stays_in_lines(const std::function<Index(int axis, int64_t extent)>& f, const Node* met = nullptr, const Map& at = {}) const;
 
  private:

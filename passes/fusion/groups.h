@@ -15,7 +15,7 @@ namespace tenon::passes::fusion {
 struct NodeState {
   std::vector<int> readers;       // groups that have asked for its elements; some may have been merged since
   std::vector<Request> requests;  // theirs, collected when the node is met
-  int owner = -1;  // group that computes it; -1: not computed (leaf, view or dead)
+  int owner = -1;                 // group that computes it; -1: not computed (leaf, view or dead)
   bool output = false;
   bool whole = false;  // its buffer is read whole
   bool piece = false;  // of a long sum: stored, whoever reads it
@@ -36,9 +36,9 @@ class Groups {
   NodeState& state(const Node* node) { return state_[*position_.find(node)]; }
   const NodeState& state(const Node* node) const { return state_[*position_.find(node)]; }
 
-  int living(int g) const;  // the group that group g has become part of, by and by; -1 of -1
+  int living(int g) const;                                                 // the group that group g has become part of, by and by; -1 of -1
   int owner(const Node* node) const { return living(state(node).owner); }  // -1 if none computes it
-  SmallVector<int, 8> readers(const NodeState& s) const;  // the living groups that have asked for the node, each once
+  SmallVector<int, 8> readers(const NodeState& s) const;                   // the living groups that have asked for the node, each once
   void collect_requests(const Node* node);
 
   void read_whole(int g, const Node* node);

@@ -32,11 +32,12 @@ class Join {
       return refuse("it is stored, and so small that a copy of its parts takes no longer");
     if (into().turned && (stored || !ir::is_elementwise(node_->op()))) return refuse("its reader is a copy across its lines");
     const bool orders = (ir::is_reduce(node_->op()) || node_->op() == Op::Dot) && !is_empty_reduce(*node_);
-    if (stored && !orders && !into().covers(*node_, map()) && !begins_rows()) return refuse("it is stored, and its reader does not need all of it");
-    const bool joins = ir::is_reduce(node_->op())                                ? is_empty_reduce(*node_) || joins_reduction()
-                       : ir::is_scan(node_->op()) && !is_empty_scan(*node_)      ? joins_scan()
-                       : node_->op() == Op::Dot && !is_empty_reduce(*node_)      ? joins_contraction()
-                                                                                 : joins_map();
+    if (stored && !orders && !into().covers(*node_, map()) && !begins_rows())
+      return refuse("it is stored, and its reader does not need all of it");
+    const bool joins = ir::is_reduce(node_->op())                           ? is_empty_reduce(*node_) || joins_reduction()
+                       : ir::is_scan(node_->op()) && !is_empty_scan(*node_) ? joins_scan()
+                       : node_->op() == Op::Dot && !is_empty_reduce(*node_) ? joins_contraction()
+                                                                            : joins_map();
     if (!joins) return false;
     if (shared) into().shared.push_back(node_);
     Map map = into().asked.at(node_).front().map;  // joining a reduction may have merged axes
@@ -241,7 +242,8 @@ class Join {
     return into().reduction->tree == shape.tree && have_extents(into().reduction->axes, shape.extents);
   }
   bool have_extents(const std::vector<int>& axes, const std::vector<int64_t>& extents) {
-    return std::equal(axes.begin(), axes.end(), extents.begin(), extents.end(), [&](int axis, int64_t extent) { return into().extent(axis) == extent; });
+    return std::equal(axes.begin(), axes.end(), extents.begin(), extents.end(),
+                      [&](int axis, int64_t extent) { return into().extent(axis) == extent; });
   }
 
   // Whether the node is a value of rows that its readers run over, computed from a reduction of them, as a norm's deviation is, which a

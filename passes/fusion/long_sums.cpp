@@ -110,7 +110,7 @@ void find_long_sums(Groups& groups) {
   for (size_t k = long_ones.size(); k-- > 0;) {  // the longest comes first, and takes those that it is made of
     const Node* node = long_ones[k];
     const int length = sums.at(node).length;  // 0: taken
-    int top = length;  // of the next piece
+    int top = length;                         // of the next piece
     for (int n = length; n > 0; --n) {
       Sum& sum = sums[node];
       if (n == top) {

@@ -9,9 +9,7 @@ namespace tenon::passes::fusion {
 namespace {
 
 // Whether the group's result is its base with something replaced.
-bool writes_over(const Group& g) {
-  return g.update || (g.call && ir::writes_over(g.members.front().node->op()));
-}
+bool writes_over(const Group& g) { return g.update || (g.call && ir::writes_over(g.members.front().node->op())); }
 
 const Node* base_of(const Group& g) { return buffer_behind(g.members.front().node->inputs()[0]); }
 
@@ -46,9 +44,7 @@ std::vector<int> readers_first(const Groups& groups, const std::vector<int>& ord
       }
     }
   }
-  const auto ready = [&](int g) {
-    return std::pair(readers_left[g] > 0, rank[g]);
-  };
+  const auto ready = [&](int g) { return std::pair(readers_left[g] > 0, rank[g]); };
   std::set<std::pair<std::pair<bool, int>, int>> queue;  // those that wait for readers last
   for (int g : order) {
     if (waits[g] == 0) queue.insert({ready(g), g});

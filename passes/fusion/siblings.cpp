@@ -18,7 +18,13 @@ namespace {
 class Pair {
  public:
   Pair(Groups& groups, const Node* node, Request x, Request y)
-      : groups_(groups), node_(node), x_(std::move(x)), y_(std::move(y)), a_(groups.group(x_.group)), b_(groups.group(y_.group)), to_(matched_axes()) {
+      : groups_(groups),
+        node_(node),
+        x_(std::move(x)),
+        y_(std::move(y)),
+        a_(groups.group(x_.group)),
+        b_(groups.group(y_.group)),
+        to_(matched_axes()) {
     if (to_ || x_.access != y_.access) return;
     to_ = parts_of(a_, x_.map, b_, y_.map);
     if (to_) return;
@@ -36,16 +42,16 @@ class Pair {
     if (!to_) return "its readers run over different points";
     if (a_.scan && !is_one(a_.scan->axis, b_.scan->axis)) return "its readers scan different dims";
     if (const char* reason = reductions_apart()) return reason;
-    if (!accepts(merged_form(), groups_.options().target_of(node_->device())).accepted) return "no schedule takes what its readers would be together";
+    if (!accepts(merged_form(), groups_.options().target_of(node_->device())).accepted)
+      return "no schedule takes what its readers would be together";
     if (groups_.depends(x_.group, y_.group) || groups_.depends(y_.group, x_.group)) return "one of its readers needs the other's result";
     return nullptr;
   }
 
   bool within_limits() const {
     const FusionLimits& limits = groups_.options().limits;
-    return a_.members.size() + b_.members.size() <= static_cast<size_t>(limits.max_instrs) &&
-           a_.cost + b_.cost <= limits.max_cost && a_.reductions() + b_.reductions() <= limits.max_reductions &&
-           a_.buffer_count() + b_.buffer_count() <= limits.max_buffers;
+    return a_.members.size() + b_.members.size() <= static_cast<size_t>(limits.max_instrs) && a_.cost + b_.cost <= limits.max_cost &&
+           a_.reductions() + b_.reductions() <= limits.max_reductions && a_.buffer_count() + b_.buffer_count() <= limits.max_buffers;
   }
 
   // The second becomes part of the first.
@@ -182,9 +188,7 @@ class Pair {
   void take_requests(const Node* node, std::vector<Request>& requests) {
     std::vector<Request>& asked = a_.asked[node];
     for (Request& r : requests) {
-      const bool known = std::any_of(asked.begin(), asked.end(), [&](const Request& k) {
-        return k.map == r.map && k.access == r.access;
-      });
+      const bool known = std::any_of(asked.begin(), asked.end(), [&](const Request& k) { return k.map == r.map && k.access == r.access; });
       if (known) continue;
       r.group = x_.group;
       asked.push_back(std::move(r));
@@ -237,7 +241,8 @@ class Teams {
     const auto add = [&](uint64_t number) { kind = (kind ^ number) * 0x9e3779b97f4a7c15 + (kind >> 29); };
     for (const GroupAxis& axis : group.axes) add(static_cast<uint64_t>(axis.extent) << 8 | static_cast<uint64_t>(axis.kind));
     for (const Member& member : group.members) {
-      add(static_cast<uint64_t>(member.node->op()) << 16 | static_cast<uint64_t>(member.node->dtype()) << 8 | static_cast<uint64_t>(member.stored));
+      add(static_cast<uint64_t>(member.node->op()) << 16 | static_cast<uint64_t>(member.node->dtype()) << 8 |
+          static_cast<uint64_t>(member.stored));
     }
     return kind;
   }

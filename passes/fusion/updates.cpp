@@ -32,9 +32,8 @@ BaseReads reads_of_base(Node* value, const Map& map, const Node* base, const Ind
       if (input->id() < base->id()) continue;  // older than the base: does not depend on it
       const bool known = visit.known && (is_view(node->op()) || ir::is_elementwise(node->op()));
       Map at = !known ? Map{} : is_view(node->op()) ? through_view(*node, visit.map) : visit.map;
-      const bool seen = std::any_of(visits.begin(), visits.end(), [&](const Visit& v) {
-        return v.node == input && v.known == known && v.map == at;
-      });
+      const bool seen =
+          std::any_of(visits.begin(), visits.end(), [&](const Visit& v) { return v.node == input && v.known == known && v.map == at; });
       if (!seen) visits.push_back({input, std::move(at), known});
     }
   }
@@ -51,8 +50,7 @@ void start_update(Groups& groups, Node* node) {
   Map map = fresh.add_axes_of(value->shape());
   const BaseReads reads = reads_of_base(value, map, base, update_place(*node, map));
   fresh.update = Update{reads, reads == BaseReads::Elsewhere && value != base};
-  if (fresh.update->from_memory)
-    groups.refuse(value, {node}, "it depends on other places of what its reader writes");
+  if (fresh.update->from_memory) groups.refuse(value, {node}, "it depends on other places of what its reader writes");
   groups.place(g, node, std::move(map), true);
 }
 

@@ -60,9 +60,7 @@ Map through_view(const Node& view, const Map& map) {
     }
     default: {  // Flip
       Map result = map;
-      for (int64_t d : ints)
-        result[d] =
-            Index(x.shape()[d] - 1) - map[d];
+      for (int64_t d : ints) result[d] = Index(x.shape()[d] - 1) - map[d];
       return result;
     }
   }
@@ -78,8 +76,7 @@ GatherSource gather_source(const Node& gather) {
   Node* x = gather.inputs()[0];
   const auto dim = static_cast<int>(gather.ints()[0]);
   Map map;
-  for (size_t d = 0; d < x->shape().size(); ++d)
-    map.push_back(Index::axis(static_cast<int>(d), x->shape()[d]));
+  for (size_t d = 0; d < x->shape().size(); ++d) map.push_back(Index::axis(static_cast<int>(d), x->shape()[d]));
   const Index whole = ir::flatten(map, x->shape());
   Node* node = x;
   while (is_view(node->op())) {
@@ -131,7 +128,8 @@ namespace {
 
 bool suits_attention(const OperandSource& source, const Node& operand) {
   const bool side_by_side = source.strides.back() == 1 || operand.shape().back() == 1;
-  return side_by_side && source.buffer->op() != Op::Const && std::ranges::all_of(source.strides, [](int64_t stride) { return stride >= 0; });
+  return side_by_side && source.buffer->op() != Op::Const &&
+         std::ranges::all_of(source.strides, [](int64_t stride) { return stride >= 0; });
 }
 
 // Whether a permutation only turns the matrices that its last two dims are.

@@ -24,7 +24,7 @@ enum class Access : uint8_t {
   Window,   // of overlapping windows: a load, or that of a Pad
   Left,     // operand of a contraction: what the schedule accepts
   Right,
-  Whole,    // its buffer, anywhere in it
+  Whole,  // its buffer, anywhere in it
 };
 
 // The map of input number `input` of a pure view node, given the map of the view.
@@ -49,9 +49,7 @@ inline bool is_empty_reduce(const Node& node) {
 inline bool is_empty_scan(const Node& scan) { return scan.shape()[scan.ints()[0]] == 1; }
 
 // An Update that writes something; one that writes nothing is its base.
-inline bool is_update(const Node& node) {
-  return node.op() == Op::Update && node.inputs()[1]->numel() > 0;
-}
+inline bool is_update(const Node& node) { return node.op() == Op::Update && node.inputs()[1]->numel() > 0; }
 // Where in its base an Update stores the value's element at `map`.
 Index update_place(const Node& update, const Map& map);
 

@@ -48,8 +48,7 @@ class ConstantValues {
 
   static bool foldable(const Node& node) {
     if (node.op() == ir::Op::Input || node.op() == ir::Op::Dot || ir::is_attention(node.op()) || node.numel() > kFoldLimit) return false;
-    return node.is_leaf() || !ir::has_trait(node.op(), ir::TraitExpands) ||
-           !ir::is_float(node.inputs()[0]->dtype());
+    return node.is_leaf() || !ir::has_trait(node.op(), ir::TraitExpands) || !ir::is_float(node.inputs()[0]->dtype());
   }
 
   ir::NodeMap<std::unique_ptr<ElementBits>> values_;
@@ -64,8 +63,7 @@ ir::Graph fold_constants(const ir::Graph& graph) {
     NodeRef made = remake_as_is(node, operands);
     const ElementBits* bits = values.of(made);
     if (!bits || bits->empty()) return made;
-    const bool splat =
-        std::all_of(bits->begin(), bits->end(), [&](uint64_t element) { return element == bits->front(); });
+    const bool splat = std::all_of(bits->begin(), bits->end(), [&](uint64_t element) { return element == bits->front(); });
     if (!splat) return made;
     made = ir::make_const({node.dtype(), bits->front()}, node.shape(), node.device());
     values.of(made);

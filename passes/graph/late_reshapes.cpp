@@ -40,8 +40,7 @@ bool follows(const Node* operand, const Node& product) {
 }
 
 NodeRef reshaped(const NodeRef& operand, const ir::Dims& shape) {
-  if (operand->op() == Op::Const)
-    return ir::make_const({operand->dtype(), operand->bits()}, shape, operand->device());
+  if (operand->op() == Op::Const) return ir::make_const({operand->dtype(), operand->bits()}, shape, operand->device());
   return ir::reshape(operand, shape);
 }
 
@@ -52,14 +51,11 @@ NodeRef remake(const Node& node, std::span<const NodeRef> operands, Products& pr
   });
   if (late == operands.end()) {
     NodeRef made = remake_as_is(node, operands);
-    if (std::any_of(operands.begin(), operands.end(),
-                    [&](const NodeRef& o) { return products.contains(o.get()); }))
-      products.add(made);
+    if (std::any_of(operands.begin(), operands.end(), [&](const NodeRef& o) { return products.contains(o.get()); })) products.add(made);
     return made;
   }
   const Node& product = *(*late)->inputs()[0];
-  if (!std::all_of(operands.begin(), operands.end(),
-                   [&](const NodeRef& o) { return follows(o.get(), product); }))
+  if (!std::all_of(operands.begin(), operands.end(), [&](const NodeRef& o) { return follows(o.get(), product); }))
     return remake_as_is(node, operands);
   std::vector<NodeRef> moved;
   for (const NodeRef& operand : operands) moved.push_back(reshaped(operand, product.shape()));
@@ -72,9 +68,7 @@ NodeRef remake(const Node& node, std::span<const NodeRef> operands, Products& pr
 
 ir::Graph late_reshapes(const ir::Graph& graph) {
   Products products;
-  return rebuild(graph, [&](const Node& node, std::span<const NodeRef> operands) {
-    return remake(node, operands, products);
-  });
+  return rebuild(graph, [&](const Node& node, std::span<const NodeRef> operands) { return remake(node, operands, products); });
 }
 
 }  // namespace tenon::passes

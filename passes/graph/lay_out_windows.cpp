@@ -1,6 +1,6 @@
-// Windows of many channels are read channel by channel. Tensor cores take 16 k of a convolution of halves at once, and those that lie side by
-// side are copied to them by 16 bytes. So the channels become the innermost part of k, or of the rows of the weights' gradient, and where
-// that pays, the image is stored so:
+// Windows of many channels are read channel by channel. Tensor cores take 16 k of a convolution of halves at once, and those that lie
+// side by side are copied to them by 16 bytes. So the channels become the innermost part of k, or of the rows of the weights' gradient,
+// and where that pays, the image is stored so:
 //
 //   %p = pad %x ... : f16[N,C,H,W]                              %c = cast (permute %x [0,2,3,1]) : f16[N,h,w,C]
 //   %s = strided %p ... : f16[N,C,3,3,h,w]               ->     %s = strided (pad %c) ... : f16[N,1,3,3,C,h,w]

@@ -81,7 +81,8 @@ ir::Dims long_dims(const ir::Dims& shape) {
 
 bool same_but_for_ones(const ir::Dims& a, const ir::Dims& b) {
   const ir::Dims x = long_dims(a), y = long_dims(b);
-  return std::ranges::equal(x, y, {}, [&](int64_t d) { return a[d]; }, [&](int64_t d) { return b[d]; });
+  return std::ranges::equal(
+      x, y, {}, [&](int64_t d) { return a[d]; }, [&](int64_t d) { return b[d]; });
 }
 
 }  // namespace tenon::passes

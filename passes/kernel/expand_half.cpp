@@ -27,22 +27,19 @@ bool computes(Op op) {
 ir::Kernel expand_half(ir::Kernel kernel) {
   const auto is_half = [](const ir::Instr& in) { return ir::is_half(in.dtype); };
   if (std::none_of(kernel.instrs.begin(), kernel.instrs.end(), is_half)) return kernel;
-  return rewrite_kernel(
-      kernel,
-      [](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) -> ir::Value {
-        if (!computes(instr.op)) return kKeep;
-        SmallVector<ir::Value, 3> wide;
-        bool any = false;
-        for (ir::Value arg : args) {
-          const bool half = ir::is_half(builder.dtype(arg));
-          any |= half;
-          wide.push_back(half ? builder.cast(arg, DType::F32) : arg);
-        }
-        if (!any) return kKeep;
-        const ir::Value result =
-            copy_instr(builder, instr, std::span<const ir::Value>(wide.begin(), wide.size()));
-        return ir::is_half(instr.dtype) ? builder.cast(result, instr.dtype) : result;
-      });
+  return rewrite_kernel(kernel, [](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) -> ir::Value {
+    if (!computes(instr.op)) return kKeep;
+    SmallVector<ir::Value, 3> wide;
+    bool any = false;
+    for (ir::Value arg : args) {
+      const bool half = ir::is_half(builder.dtype(arg));
+      any |= half;
+      wide.push_back(half ? builder.cast(arg, DType::F32) : arg);
+    }
+    if (!any) return kKeep;
+    const ir::Value result = copy_instr(builder, instr, std::span<const ir::Value>(wide.begin(), wide.size()));
+    return ir::is_half(instr.dtype) ? builder.cast(result, instr.dtype) : result;
+  });
 }
 
 }  // namespace tenon::passes

@@ -20,9 +20,7 @@ namespace math {
 
 Expr constant(Expr like, double x) { return {like.builder, like.builder->constant(like.dtype(), x)}; }
 
-Expr bits_constant(Expr like, DType dtype, uint64_t bits) {
-  return {like.builder, like.builder->constant(ir::Constant{dtype, bits})};
-}
+Expr bits_constant(Expr like, DType dtype, uint64_t bits) { return {like.builder, like.builder->constant(ir::Constant{dtype, bits})}; }
 
 Expr Term::in(Expr like) const { return is_number ? constant(like, number) : expr; }
 
@@ -110,14 +108,12 @@ Expr expand(Op op, const Expr* x) {
 ir::Kernel expand_math(ir::Kernel kernel) {
   const auto expands = [](const ir::Instr& in) { return ir::is_elementwise(in.op) && ir::has_trait(in.op, ir::TraitExpands); };
   if (std::none_of(kernel.instrs.begin(), kernel.instrs.end(), expands)) return kernel;
-  return rewrite_kernel(
-      kernel,
-      [&](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) -> ir::Value {
-        if (!expands(instr)) return kKeep;
-        math::Expr x[2] = {};
-        for (size_t i = 0; i < args.size(); ++i) x[i] = {&builder, args[i]};
-        return math::expand(instr.op, x).value;
-      });
+  return rewrite_kernel(kernel, [&](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) -> ir::Value {
+    if (!expands(instr)) return kKeep;
+    math::Expr x[2] = {};
+    for (size_t i = 0; i < args.size(); ++i) x[i] = {&builder, args[i]};
+    return math::expand(instr.op, x).value;
+  });
 }
 
 }  // namespace tenon::passes

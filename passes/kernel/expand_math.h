@@ -62,19 +62,15 @@ inline Expr sqrt(Expr x) { return apply(Op::Sqrt, {x}); }
 inline Expr abs(Expr x) { return apply(Op::Abs, {x}); }
 inline Expr floor(Expr x) { return apply(Op::Floor, {x}); }
 inline Expr trunc(Expr x) { return apply(Op::Trunc, {x}); }
-inline Expr round(Expr x) { return apply(Op::Round, {x}); }  // half to even
+inline Expr round(Expr x) { return apply(Op::Round, {x}); }               // half to even
 inline Expr min(Expr a, Term b) { return apply(Op::Min, {a, b.in(a)}); }  // nan wins
 inline Expr max(Expr a, Term b) { return apply(Op::Max, {a, b.in(a)}); }
 inline Expr cast(Expr x, DType to) { return x.dtype() == to ? x : apply(Op::Cast, {x}, to); }
 inline Expr bitcast(Expr x, DType to) { return apply(Op::Bitcast, {x}, to); }
 inline Expr select(Expr condition, Expr yes, Term no) { return apply(Op::Where, {condition, yes, no.in(yes)}); }
-inline Expr select(Expr condition, double yes, Expr no) {
-  return apply(Op::Where, {condition, constant(no, yes), no});
-}
+inline Expr select(Expr condition, double yes, Expr no) { return apply(Op::Where, {condition, constant(no, yes), no}); }
 // Two numbers of like's dtype.
-inline Expr select_constant(Expr condition, Expr like, double yes, double no) {
-  return select(condition, constant(like, yes), no);
-}
+inline Expr select_constant(Expr condition, Expr like, double yes, double no) { return select(condition, constant(like, yes), no); }
 
 // A real number as the sum of two constants of `like`'s dtype, given as the sum of two doubles.
 struct Real {

@@ -16,8 +16,8 @@ double shifter_constant(Expr x) { return is_single(x) ? 0x1.8p23 + 2 * 127 : 0x1
 struct Reduced {
   Expr shifter;  // bits of the shifted sum
   Expr n;
-  Expr high;     // x - n ln2_high, exact
-  Expr low;      // - n ln2_low
+  Expr high;  // x - n ln2_high, exact
+  Expr low;   // - n ln2_low
 };
 
 constexpr double kLog2E = 1.4426950408889634;
@@ -35,10 +35,9 @@ Expr exp_tail(Expr r, bool finer = false) {
     return polynomial(r, {0.5, 0.16666667, 0.041666266, 0.008333244, 0.0013946283, 0.00019930972});
   }
   if (is_single(r)) return polynomial(r, {0.5, 0.16666515, 0.041666582, 0.008369311, 0.0013921916});
-  return polynomial(
-      r, {0.5, 0.16666666666666685, 0.04166666666666667, 0.008333333333316434, 0.0013888888888884245,
-          0.00019841269897825204, 2.4801587323319074e-05, 2.755723346103681e-06, 2.755727685216981e-07,
-          2.5112513450623892e-08, 2.0913244690944656e-09});
+  return polynomial(r,
+                    {0.5, 0.16666666666666685, 0.04166666666666667, 0.008333333333316434, 0.0013888888888884245, 0.00019841269897825204,
+                     2.4801587323319074e-05, 2.755723346103681e-06, 2.755727685216981e-07, 2.5112513450623892e-08, 2.0913244690944656e-09});
 }
 
 Expr exp_of_rest(Expr r, bool finer = false) { return fma(r, fma(r, exp_tail(r, finer), 1.0), 1.0); }
@@ -47,9 +46,7 @@ Expr exp_fraction(const Reduced& t, bool finer = false) { return exp_of_rest(t.h
 // Beyond these the result is 0 or infinity; nan passes. 0 is reached from well below the least denormal
 // number: products near that take some processors forty times as long.
 constexpr double kLeastExponent = -112;  // of f32
-Expr clamp_exponent(Expr x) {
-  return away_from_zero(is_single(x) ? min(max(x, kLeastExponent), 89.0) : min(max(x, -752.0), 720.0));
-}
+Expr clamp_exponent(Expr x) { return away_from_zero(is_single(x) ? min(max(x, kLeastExponent), 89.0) : min(max(x, -752.0), 720.0)); }
 
 // 2^(n + offset) as one factor; it must be a normal number.
 Expr power_of_two(Expr shifter, int offset) {
@@ -78,15 +75,12 @@ double units_shifter() { return 0x1.8p23 + kUnits; }
 // rounds it to an integer. The wrong one of the two is the lesser.
 Expr scale_in_units(Expr fraction, Expr shifter) {
   const Expr units = to_bits(fraction) + (shifter << 23);
-  const Expr normal = units - double(kUnits << 23),
-             denormal = to_bits(from_bits(units) + 0x1p23) - double((kUnits + 1) << 23);
+  const Expr normal = units - double(kUnits << 23), denormal = to_bits(from_bits(units) + 0x1p23) - double((kUnits + 1) << 23);
   return from_bits(max(normal, denormal));
 }
 
 // Infinity from `bound` on; nan stays.
-Expr finite_below(double bound, Expr x, Expr result) {
-  return select(x < bound, result, x + std::numeric_limits<double>::infinity());
-}
+Expr finite_below(double bound, Expr x, Expr result) { return select(x < bound, result, x + std::numeric_limits<double>::infinity()); }
 
 Expr exp_single(Expr x) {
   const Reduced t = reduce(away_from_zero(max(x, kLeastExponent)), units_shifter());
@@ -143,9 +137,8 @@ ScaledExp exp_parts(Pair x) {
 Expr exp_short(Expr x) {
   const Reduced t = reduce(clamp_exponent(x));
   const Expr r = t.high;  // its error of n ln2_low is far below the polynomial's
-  const Expr p = polynomial(
-      r, {0.4999999999960054, 0.1666666666650564, 0.041666666991968464, 0.008333333418011356,
-          0.0013888807017739667, 0.00019841121175950528, 2.488257754904249e-05, 2.7662200808134962e-06});
+  const Expr p = polynomial(r, {0.4999999999960054, 0.1666666666650564, 0.041666666991968464, 0.008333333418011356, 0.0013888807017739667,
+                                0.00019841121175950528, 2.488257754904249e-05, 2.7662200808134962e-06});
   return scale_by(fma(r, fma(r, p, 1.0), 1.0), t.shifter);
 }
 
@@ -155,16 +148,12 @@ static Expr exp2(Expr x) {
   const Expr clamped = away_from_zero(single ? max(x, -162.0) : min(max(x, -1086.0), 1025.0));
   const double shift = single ? units_shifter() : shifter_constant(x);
   const Expr shifted = clamped + shift, r = clamped - (shifted - shift);
-  const Expr q = single
-                     ? polynomial(r, {0.6931472, 0.2402265, 0.05550406, 0.009618065, 0.0013337185,
-                                      0.00015461797, 1.4442502e-05})
-                     : polynomial(r, {0.6931471805599453, 0.24022650695910072, 0.05550410866482167,
-                                      0.009618129107627839, 0.0013333558146389809, 0.00015403530394662157,
-                                      1.5252733860318927e-05, 1.3215485710702297e-06, 1.0178048594992936e-07,
-                                      7.055313214293521e-09, 4.4571622409388193e-10, 2.5149948359530984e-11});
+  const Expr q = single ? polynomial(r, {0.6931472, 0.2402265, 0.05550406, 0.009618065, 0.0013337185, 0.00015461797, 1.4442502e-05})
+                        : polynomial(r, {0.6931471805599453, 0.24022650695910072, 0.05550410866482167, 0.009618129107627839,
+                                         0.0013333558146389809, 0.00015403530394662157, 1.5252733860318927e-05, 1.3215485710702297e-06,
+                                         1.0178048594992936e-07, 7.055313214293521e-09, 4.4571622409388193e-10, 2.5149948359530984e-11});
   const Expr fraction = fma(r, q, 1.0);
-  return single ? finite_below(128.0, x, scale_in_units(fraction, to_bits(shifted)))
-                : scale_by(fraction, to_bits(shifted));
+  return single ? finite_below(128.0, x, scale_in_units(fraction, to_bits(shifted))) : scale_by(fraction, to_bits(shifted));
 }
 
 // exp(x) - 1 = 2^n (r + r^2 P) + (2^n - 1), where 2^n r + (2^n - 1) is kept as a pair: it cancels for n = -1
@@ -189,9 +178,8 @@ static Expr sinh(Expr x) {
   if (is_single(x)) return in_double([](Expr d) { return sinh(d); }, x);
   const Expr z = x * x, a = abs(x);
   const Expr small = fma(x * z,
-                         polynomial(z, {0.16666666666666669, 0.008333333333332915, 0.00019841269841589247,
-                                        2.7557319108483946e-06, 2.505213067554778e-08, 1.60566871393489e-10,
-                                        7.775688731251166e-13}),
+                         polynomial(z, {0.16666666666666669, 0.008333333333332915, 0.00019841269841589247, 2.7557319108483946e-06,
+                                        2.505213067554778e-08, 1.60566871393489e-10, 7.775688731251166e-13}),
                          x);
   const ScaledExp e = exp_parts({a, constant(a, 0.0)});
   const Expr half = scale_by(e.fraction.hi, e.shifter - 1.0);
@@ -212,12 +200,10 @@ static Expr cosh(Expr x) {
 static Expr tanh(Expr x) {
   const bool single = is_single(x);
   const Expr tiny = abs(x) < (single ? 0x1p-26 : 0x1p-55), a = select(tiny, 0.0, abs(x)), z = a * a;
-  const Expr tail =
-      single ? polynomial(z, {-0.33333325, 0.13333002, -0.053922474, 0.021576699, -0.007892933, 0.0019018294})
-             : polynomial(z, {-0.33333333333333326, 0.1333333333333188, -0.05396825396727009,
-                              0.021869488502931817, -0.00886323487322018, 0.0035921197653261067,
-                              -0.001455764718655166, 0.0005896248880989288, -0.00023752026425821017,
-                              9.250314742091389e-05, -3.119307730313747e-05, 6.510088442184524e-06});
+  const Expr tail = single ? polynomial(z, {-0.33333325, 0.13333002, -0.053922474, 0.021576699, -0.007892933, 0.0019018294})
+                           : polynomial(z, {-0.33333333333333326, 0.1333333333333188, -0.05396825396727009, 0.021869488502931817,
+                                            -0.00886323487322018, 0.0035921197653261067, -0.001455764718655166, 0.0005896248880989288,
+                                            -0.00023752026425821017, 9.250314742091389e-05, -3.119307730313747e-05, 6.510088442184524e-06});
   const Expr small = fma(a * z, tail, a);
   // Past 20 the result is 1 in either type.
   const Expr big = 1.0 - 2.0 / (exp_normal({min(a, 20.0) * 2.0, constant(a, -0.0)}) + 1.0);
@@ -230,19 +216,18 @@ static Expr sigmoid(Expr x) {
   const bool single = is_single(x);
   const Format& f = format(x.dtype());
   const int up = single ? 64 : 512, least = up - (f.bias - 1);  // 2^least: 2^up times the least normal number
-  const double exponent = std::ldexp(1.0, f.mantissa);  // 1 at the place of a number's exponent
+  const double exponent = std::ldexp(1.0, f.mantissa);          // 1 at the place of a number's exponent
   // As PyTorch's: 0 where exp(-x) overflows.
   const Expr bounded = single ? select(x > -0x1.62e43p+6, min(x, 20.0), -104.0) : select(x > -0x1.62e42fefa39fp+9, min(x, 40.0), -746.0);
   const Reduced t = reduce(-away_from_zero(bounded), (single ? 0x1.8p23 : 0x1.8p52) - up);
   const Expr lowered = from_bits(to_bits(exp_fraction(t)) + (t.shifter << f.mantissa));  // 2^-up exp(-x)
   const Expr raised = 1.0 / (lowered + std::ldexp(1.0, -up));
-  const Expr normal = to_bits(raised) - exponent * up,
-             denormal = to_bits(raised + std::ldexp(1.0, least)) - exponent * (f.bias + least);
+  const Expr normal = to_bits(raised) - exponent * up, denormal = to_bits(raised + std::ldexp(1.0, least)) - exponent * (f.bias + least);
   return select(equal(x, x), from_bits(max(normal, denormal)), x);
 }
 
 std::span<const Formula> exp_formulas() {
-  static constexpr Formula list[] = {{Op::Exp, exp}, {Op::Exp2, exp2}, {Op::Expm1, expm1}, {Op::Sinh, sinh},
+  static constexpr Formula list[] = {{Op::Exp, exp},   {Op::Exp2, exp2}, {Op::Expm1, expm1},    {Op::Sinh, sinh},
                                      {Op::Cosh, cosh}, {Op::Tanh, tanh}, {Op::Sigmoid, sigmoid}};
   return list;
 }

@@ -15,9 +15,7 @@ struct Split {
 };
 
 // Bits of the smallest 1 + f: 2/3 for f32, sqrt(1/2) for f64.
-Expr lowest_fraction(Expr bits) {
-  return bits_constant(bits, bits.dtype(), bits.dtype() == DType::I32 ? 0x3f2aaaab : 0x3fe6a09e667f3bcd);
-}
+Expr lowest_fraction(Expr bits) { return bits_constant(bits, bits.dtype(), bits.dtype() == DType::I32 ? 0x3f2aaaab : 0x3fe6a09e667f3bcd); }
 
 Expr exponent_above(Expr bits) { return (bits - lowest_fraction(bits)) >> format(bits.dtype()).mantissa; }
 
@@ -40,14 +38,11 @@ Expr with_log_limits(Expr x, Expr result) {
 // / (2 + f) and R = log((1+s)/(1-s))/s - 2, it is s (f^2/2 + R).
 Expr log_tail(Expr f, Expr square) {
   if (is_single(f)) {
-    return f * square *
-           polynomial(f, {0.33333197, -0.2499992, 0.20011434, -0.16674452, 0.13989705, -0.1227323, 0.14060824,
-                          -0.12488752});
+    return f * square * polynomial(f, {0.33333197, -0.2499992, 0.20011434, -0.16674452, 0.13989705, -0.1227323, 0.14060824, -0.12488752});
   }
   const Expr s = f / (f + 2.0), z = s * s;
-  const Expr r =
-      polynomial(z, {0.6666666666666735, 0.3999999999940934, 0.2857142874369192, 0.2222219842809572,
-                     0.1818357241785579, 0.1531383011765239, 0.14798283630021283});
+  const Expr r = polynomial(z, {0.6666666666666735, 0.3999999999940934, 0.2857142874369192, 0.2222219842809572, 0.1818357241785579,
+                                0.1531383011765239, 0.14798283630021283});
   return s * fma(z, r, square * 0.5);
 }
 
@@ -119,10 +114,9 @@ Pair log_pair(Expr x) {
   const Expr s_low = (fma(-s, divisor.hi, t.f) - s * divisor.lo) / divisor.hi;
   const Pair square = two_product(s, s);
   const Expr z = square.hi, z_low = fma(s + s, s_low, square.lo);
-  const Expr tail =
-      z * z *
-      polynomial(z, {0.2000000000000113, 0.14285714285048418, 0.11111111260215253, 0.09090892160579574,
-                     0.07693379758083747, 0.06628382687605923, 0.06598413970536593});
+  const Expr tail = z * z *
+                    polynomial(z, {0.2000000000000113, 0.14285714285048418, 0.11111111260215253, 0.09090892160579574, 0.07693379758083747,
+                                   0.06628382687605923, 0.06598413970536593});
   constexpr double third = 1.0 / 3, third_low = 1.850371707708594e-17;
   const Pair first = two_product(z, constant(x, third));
   const Pair w = fast_two_sum(first.hi, tail);
@@ -139,8 +133,7 @@ Pair log_pair(Expr x) {
 Expr log_short(Expr x) {
   const Split t = split(x);
   const Expr s = t.f / (t.f + 2.0), z = s * s;
-  const Expr r = z * polynomial(z, {0.6666666667581952, 0.39999995614934225, 0.2857210994565952,
-                                    0.221761536157698, 0.1958468632313497});
+  const Expr r = z * polynomial(z, {0.6666666667581952, 0.39999995614934225, 0.2857210994565952, 0.221761536157698, 0.1958468632313497});
   return with_log_limits(x, fma(t.k, kLn2.hi, fma(s, r, s + s)));
 }
 
@@ -151,8 +144,7 @@ static Expr asinh(Expr x) {
   const Expr a = abs(x), big = a > 0x1p30;
   const Expr square = a * a;
   const Pair sum = fast_two_sum(a, square / (sqrt(square + 1.0) + 1.0));
-  const Expr y =
-      log1p(Pair{select(big, a, sum.hi), select(big, -1.0, sum.lo)}) + select_constant(big, x, kLn2.hi, 0.0);
+  const Expr y = log1p(Pair{select(big, a, sum.hi), select(big, -1.0, sum.lo)}) + select_constant(big, x, kLn2.hi, 0.0);
   const Expr bounded = select(a < kInfinity, y, a);
   return select(a < 0x1p-28, x, with_sign_of(bounded, x));
 }
@@ -161,12 +153,10 @@ static Expr asinh(Expr x) {
 static Expr acosh(Expr x) {
   if (is_single(x)) return in_double([](Expr d) { return acosh(d); }, x);
   const Expr big = x > 0x1p30, t = x - 1.0;
-  const Pair factor =
-      fast_two_sum(constant(x, 2.0), t);  // inexact only where t is large and it does not matter
+  const Pair factor = fast_two_sum(constant(x, 2.0), t);  // inexact only where t is large and it does not matter
   const Pair square = two_product(t, factor.hi);
   const Expr root = sqrt(square.hi);
-  const Expr root_low =
-      (fma(-root, root, square.hi) + fma(t, factor.lo, square.lo)) / fma(root, 2.0, 0x1p-1000);
+  const Expr root_low = (fma(-root, root, square.hi) + fma(t, factor.lo, square.lo)) / fma(root, 2.0, 0x1p-1000);
   const Pair sum = two_sum(t, root);
   const Expr y = log1p(Pair{select(big, x, sum.hi), select(big, -1.0, sum.lo + root_low)});
   const Expr bounded = select(x < kInfinity, y + select_constant(big, x, kLn2.hi, 0.0), x);
@@ -187,7 +177,7 @@ static Expr atanh(Expr x) {
 }
 
 std::span<const Formula> log_formulas() {
-  static constexpr Formula list[] = {{Op::Log, log}, {Op::Log2, log2}, {Op::Log10, log10}, {Op::Log1p, log1p},
+  static constexpr Formula list[] = {{Op::Log, log},     {Op::Log2, log2},   {Op::Log10, log10}, {Op::Log1p, log1p},
                                      {Op::Asinh, asinh}, {Op::Acosh, acosh}, {Op::Atanh, atanh}};
   return list;
 }

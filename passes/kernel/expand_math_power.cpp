@@ -51,8 +51,7 @@ Expr pow_integer(Expr x, Expr y) {
   const Expr result = select(vanishes, 0.0, low * (d * (n + pairs * d) + 1.0));
   if (!ir::is_signed(x.dtype())) return result;
   const Expr odd = unequal(y & 1.0, 0.0);
-  const Expr reciprocal =
-      select(equal(x, 1.0), 1.0, select(equal(x, -1.0), select_constant(odd, x, -1.0, 1.0), 0.0));
+  const Expr reciprocal = select(equal(x, 1.0), 1.0, select(equal(x, -1.0), select_constant(odd, x, -1.0, 1.0), 0.0));
   return select(y < 0.0, reciprocal, result);
 }
 
@@ -115,8 +114,7 @@ Expr rem_double(Expr x, Expr y) {
 
 Expr rem_float(Expr x, Expr y) {
   const Expr a = abs(x), b = abs(y);
-  const Expr rest =
-      is_single(x) ? in_double([](Expr p, Expr q) { return rem_single(p, q); }, a, b) : rem_double(a, b);
+  const Expr rest = is_single(x) ? in_double([](Expr p, Expr q) { return rem_single(p, q); }, a, b) : rem_double(a, b);
   const Expr within = select(equal(b, kInfinity), x, with_sign_of(rest, x));
   return select((a < kInfinity) & (b > 0.0), within, kNan);
 }
@@ -144,8 +142,7 @@ static Expr pow(Expr x, Expr y) {
 
 // f32: the squares are exact in f64. An infinity wins over nan.
 static Expr hypot(Expr x, Expr y) {
-  const Expr length = is_single(x) ? in_double([](Expr a, Expr b) { return sqrt(fma(a, a, b * b)); }, x, y)
-                                   : hypot_double(x, y);
+  const Expr length = is_single(x) ? in_double([](Expr a, Expr b) { return sqrt(fma(a, a, b * b)); }, x, y) : hypot_double(x, y);
   return select(equal(abs(x), kInfinity) | equal(abs(y), kInfinity), kInfinity, length);
 }
 
@@ -163,8 +160,7 @@ static Expr sign(Expr x) {
 }
 
 std::span<const Formula> power_formulas() {
-  static constexpr Formula list[] = {{Op::Pow, pow}, {Op::Hypot, hypot}, {Op::Rem, rem}, {Op::Sign, sign},
-                                     {Op::CopySign, with_sign_of}};
+  static constexpr Formula list[] = {{Op::Pow, pow}, {Op::Hypot, hypot}, {Op::Rem, rem}, {Op::Sign, sign}, {Op::CopySign, with_sign_of}};
   return list;
 }
 

@@ -47,12 +47,11 @@ Turn quarter_turns_single(Expr x) {
 
 // 2/pi in digits of 48 bits; digit i has the weight 2^(-48 (i+1)).
 constexpr int kDigitBits = 48;
-constexpr int64_t kTwoOverPiDigits[] = {
-    0xa2f9836e4e44, 0x1529fc2757d1, 0xf534ddc0db62, 0x95993c439041, 0xfe5163abdebb,
-    0xc561b7246e3a, 0x424dd2e00649, 0x2eea09d1921c, 0xfe1deb1cb129, 0xa73ee88235f5,
-    0x2ebb4484e99c, 0x7026b45f7e41, 0x3991d6398353, 0x39f49c845f8b, 0xbdf9283b1ff8,
-    0x97ffde05980f, 0xef2f118b5a0a, 0x6d1f6d367ecf, 0x27cb09b74f46, 0x3f669e5fea2d,
-    0x7527bac7ebe5, 0xf17b3d0739f7, 0x8a5292ea6bfb, 0x5fb11f8d5d08, 0x56033046fc7b};
+constexpr int64_t kTwoOverPiDigits[] = {0xa2f9836e4e44, 0x1529fc2757d1, 0xf534ddc0db62, 0x95993c439041, 0xfe5163abdebb,
+                                        0xc561b7246e3a, 0x424dd2e00649, 0x2eea09d1921c, 0xfe1deb1cb129, 0xa73ee88235f5,
+                                        0x2ebb4484e99c, 0x7026b45f7e41, 0x3991d6398353, 0x39f49c845f8b, 0xbdf9283b1ff8,
+                                        0x97ffde05980f, 0xef2f118b5a0a, 0x6d1f6d367ecf, 0x27cb09b74f46, 0x3f669e5fea2d,
+                                        0x7527bac7ebe5, 0xf17b3d0739f7, 0x8a5292ea6bfb, 0x5fb11f8d5d08, 0x56033046fc7b};
 constexpr int kDigits = 25, kWindow = 5, kLastSkip = kDigits - kWindow;
 
 // Digits skip .. skip + 4, each with the weight of the place 0 .. 4 where it lands. Works like a barrel
@@ -65,8 +64,7 @@ std::vector<Expr> digit_window(Expr like, Expr skip) {
     const int kept = kWindow + step - 1;  // the later steps still move by up to step - 1
     for (int i = 0; i < kept; ++i) {
       const auto from = static_cast<size_t>(i + step);
-      if (from < digits.size())
-        digits[i] = select(shift, digits[from], digits[i]);
+      if (from < digits.size()) digits[i] = select(shift, digits[from], digits[i]);
     }
     digits.erase(digits.begin() + kept, digits.end());
   }
@@ -95,15 +93,12 @@ Turn quarter_turns_double(Expr x) {
   const Expr skip = (max(exponent - 2.0, 0.0) * 1366.0) >> 16;  // floor((e - 2) / 48)
   const Expr scaled = x * from_bits((1023.0 - skip * double(kDigitBits)) << 52);
   const std::vector<Expr> digits = digit_window(x, min(skip, double(kLastSkip)));
-  Pair p[kWindow] = {two_product(scaled, digits[0]), two_product(scaled, digits[1]),
-                     two_product(scaled, digits[2]), two_product(scaled, digits[3]),
-                     two_product(scaled, digits[4])};
-  std::vector<Expr> terms = {modulo_four(p[0].hi), modulo_four(p[0].lo), modulo_four(p[1].hi), p[1].lo,
-                             p[2].hi};
+  Pair p[kWindow] = {two_product(scaled, digits[0]), two_product(scaled, digits[1]), two_product(scaled, digits[2]),
+                     two_product(scaled, digits[3]), two_product(scaled, digits[4])};
+  std::vector<Expr> terms = {modulo_four(p[0].hi), modulo_four(p[0].lo), modulo_four(p[1].hi), p[1].lo, p[2].hi};
   distil(terms);
   const Expr shifted = terms[0] + kShift;
-  std::vector<Expr> fraction = {
-      terms[0] - (shifted - kShift), terms[1], terms[2], terms[3], terms[4], p[2].lo, p[3].hi};
+  std::vector<Expr> fraction = {terms[0] - (shifted - kShift), terms[1], terms[2], terms[3], terms[4], p[2].lo, p[3].hi};
   distil(fraction);
   Expr rest = p[3].lo + p[4].hi;
   for (size_t i = fraction.size() - 1; i > 1; --i) rest = rest + fraction[i];
@@ -115,20 +110,18 @@ Turn quarter_turns_double(Expr x) {
 // sin(hi + lo) and cos(hi + lo) on [-pi/4, pi/4], as sums not yet rounded to one float.
 Pair sin_polynomial(Pair r) {
   const Expr x = r.hi, z = x * x;
-  const Expr tail =
-      is_single(x) ? polynomial(z, {-0.16666667, 0.00833338, -0.00019853505, 2.8373954e-06})
-                   : polynomial(z, {-0.16666666666666632, 0.008333333333322472, -0.0001984126982983642,
-                                    2.755731369763772e-06, -2.5050758539387566e-08, 1.5896799327620385e-10});
+  const Expr tail = is_single(x) ? polynomial(z, {-0.16666667, 0.00833338, -0.00019853505, 2.8373954e-06})
+                                 : polynomial(z, {-0.16666666666666632, 0.008333333333322472, -0.0001984126982983642, 2.755731369763772e-06,
+                                                  -2.5050758539387566e-08, 1.5896799327620385e-10});
   return {x, fma(x * z, tail, fma(z * -0.5, r.lo, r.lo))};
 }
 
 Pair cos_polynomial(Pair r) {
   const Expr x = r.hi, z = x * x;
   const Expr half = z * 0.5, one = 1.0 - half, rounding = (1.0 - one) - half;
-  const Expr tail =
-      is_single(x) ? polynomial(z, {0.041666646, -0.0013887301, 2.4430688e-05})
-                   : polynomial(z, {0.0416666666666666, -0.0013888888888874457, 2.480158728965336e-05,
-                                    -2.7557314394063283e-07, 2.087572814318314e-09, -1.135986692473787e-11});
+  const Expr tail = is_single(x) ? polynomial(z, {0.041666646, -0.0013887301, 2.4430688e-05})
+                                 : polynomial(z, {0.0416666666666666, -0.0013888888888874457, 2.480158728965336e-05,
+                                                  -2.7557314394063283e-07, 2.087572814318314e-09, -1.135986692473787e-11});
   return {one, rounding + fma(z * z, tail, -(x * r.lo))};
 }
 
@@ -178,15 +171,12 @@ namespace {
 // f32.
 Expr asin_tail(Expr z, bool brief) {
   if (brief) {
-    return z *
-           polynomial(z, {0.16666667191495316, 0.07499948012300885, 0.04466020451037788, 0.030109720867557498,
-                          0.02462183000458259, 0.007458071209403702, 0.03470668175769793});
+    return z * polynomial(z, {0.16666667191495316, 0.07499948012300885, 0.04466020451037788, 0.030109720867557498, 0.02462183000458259,
+                              0.007458071209403702, 0.03470668175769793});
   }
-  return z *
-         polynomial(z, {0.16666666666666763, 0.07499999999970118, 0.04464285717527146, 0.03038194267586559,
-                        0.02237221589146237, 0.017351595734867966, 0.013981015923377613, 0.011397313249125652,
-                        0.010789212754863225, 0.0036725806947055933, 0.021789710731911945,
-                        -0.021115423394500815, 0.032701366279538555});
+  return z * polynomial(z, {0.16666666666666763, 0.07499999999970118, 0.04464285717527146, 0.03038194267586559, 0.02237221589146237,
+                            0.017351595734867966, 0.013981015923377613, 0.011397313249125652, 0.010789212754863225, 0.0036725806947055933,
+                            0.021789710731911945, -0.021115423394500815, 0.032701366279538555});
 }
 
 // base - (angle + tail), for a base of 0 or at least as large as the angle.
@@ -243,8 +233,7 @@ Octant octant(Expr y, Expr x, bool brief) {
   const Expr t = top / bottom;
   if (brief) return {count, {t, constant(t, 0.0)}};
   const Expr middle = equal(count, 1.0);
-  const Expr rounding =
-      fma(-t, select(middle, sum.lo, constant(t, 0.0)), select(middle, difference.lo, constant(t, 0.0)));
+  const Expr rounding = fma(-t, select(middle, sum.lo, constant(t, 0.0)), select(middle, difference.lo, constant(t, 0.0)));
   return {count, {t, (fma(-t, bottom, top) + rounding) / bottom}};
 }
 
@@ -253,13 +242,13 @@ Expr atan_tail(Expr t, bool brief) {
   const Expr z = t * t;
   if (brief) {
     return t * z *
-           polynomial(z, {-0.3333333251118388, 0.1999990486172121, -0.14282032214183005, 0.11044964747992113,
-                          -0.08477650664763063, 0.04746640848816485});
+           polynomial(z, {-0.3333333251118388, 0.1999990486172121, -0.14282032214183005, 0.11044964747992113, -0.08477650664763063,
+                          0.04746640848816485});
   }
   return t * z *
-         polynomial(z, {-0.333333333333332, 0.19999999999953805, -0.14285714280218306, 0.1111111078453571,
-                        -0.09090897788124525, 0.07692060742352183, -0.06663109855322907, 0.058479299434014385,
-                        -0.050394798851296725, 0.03806880097702346, -0.0179116181734294});
+         polynomial(z, {-0.333333333333332, 0.19999999999953805, -0.14285714280218306, 0.1111111078453571, -0.09090897788124525,
+                        0.07692060742352183, -0.06663109855322907, 0.058479299434014385, -0.050394798851296725, 0.03806880097702346,
+                        -0.0179116181734294});
 }
 
 // count * pi/4 + atan(t).
@@ -286,8 +275,7 @@ Expr atan2_double(Expr y, Expr x, bool brief) {
   Expr b = select(infinite, select_constant(x_infinite, x, 1.0, 0.0), abs(x));
   if (!brief) {
     const Expr larger = max(a, b);
-    const Expr scale =
-        select(larger > 0x1p1000, 0x1p-100, select_constant(larger < 0x1p-900, a, 0x1p200, 1.0));
+    const Expr scale = select(larger > 0x1p1000, 0x1p-100, select_constant(larger < 0x1p-900, a, 0x1p200, 1.0));
     a = a * scale;
     b = b * scale;
   }
@@ -312,8 +300,8 @@ static Expr atan(Expr x) { return either(atan_double, x); }
 static Expr atan2(Expr y, Expr x) { return either(atan2_double, y, x); }
 
 std::span<const Formula> trig_formulas() {
-  static constexpr Formula list[] = {{Op::Sin, sin}, {Op::Cos, cos}, {Op::Tan, tan}, {Op::Asin, asin}, {Op::Acos, acos},
-                                     {Op::Atan, atan}, {Op::Atan2, atan2}};
+  static constexpr Formula list[] = {{Op::Sin, sin},   {Op::Cos, cos},   {Op::Tan, tan},    {Op::Asin, asin},
+                                     {Op::Acos, acos}, {Op::Atan, atan}, {Op::Atan2, atan2}};
   return list;
 }
 

@@ -22,14 +22,12 @@ bool merge(ir::Kernel& kernel, int a, int b) {
   Index merged = Index::axis(a, kernel.extent(a) * extent_b);
   Index outer = floor_div(merged, extent_b), inner = floor_mod(merged, extent_b);
   auto rewrite = [&](const Index& index) {
-    return index.substitute([&](int axis, int64_t extent) {
-      return axis == a ? outer : axis == b ? inner : Index::axis(axis, extent);
-    });
+    return index.substitute([&](int axis, int64_t extent) { return axis == a ? outer : axis == b ? inner : Index::axis(axis, extent); });
   };
   auto stays_simple = [](const Index& before, const Index& after) {
     const ir::Bounds was = before.bounds(), is = after.bounds();
-    return after.terms().size() <= before.terms().size() && compound_terms(after) <= compound_terms(before) &&
-           is.lo >= was.lo && is.hi <= was.hi;
+    return after.terms().size() <= before.terms().size() && compound_terms(after) <= compound_terms(before) && is.lo >= was.lo &&
+           is.hi <= was.hi;
   };
   std::vector<ir::Instr> instrs = kernel.instrs;
   for (ir::Instr& in : instrs) {
@@ -84,8 +82,7 @@ ir::Kernel merge_axes(ir::Kernel kernel) {
   for (size_t i = parallel.size(); i-- > 1;) {
     // A contraction keeps its last two parallel axes: rows and columns of the product.
     if (kernel.has(ir::AxisKind::Contract) && i + 2 >= parallel.size()) continue;
-    if (merge(kernel, parallel[i - 1], parallel[i]))
-      parallel.erase(parallel.begin() + static_cast<std::ptrdiff_t>(i));
+    if (merge(kernel, parallel[i - 1], parallel[i])) parallel.erase(parallel.begin() + static_cast<std::ptrdiff_t>(i));
   }
   renumber(kernel);
   return kernel;

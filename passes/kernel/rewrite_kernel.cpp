@@ -24,9 +24,7 @@ ir::Value copy_instr(ir::KernelBuilder& builder, const ir::Instr& instr, std::sp
     case Op::Load:
       return builder.load(instr.slot, instr.index, position_of(instr, args), instr.level, instr.guards,
                           instr.guards.empty() ? -1 : args[0]);
-    case Op::Store:
-      builder.store(instr.slot, instr.index, position_of(instr, args), args[0], instr.level, instr.guards);
-      return kKeep;
+    case Op::Store: builder.store(instr.slot, instr.index, position_of(instr, args), args[0], instr.level, instr.guards); return kKeep;
     default:
       if (ir::is_scan(instr.op)) return builder.scan(instr.op, args[0]);
       if (ir::is_reduce(instr.op)) return builder.reduce(instr.op, args[0], instr.tree);

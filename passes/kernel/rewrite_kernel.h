@@ -12,8 +12,7 @@ inline constexpr ir::Value kKeep = -1;
 
 // Given an instruction of the old kernel and its operands in the new one: the value that takes its place, or
 // kKeep to copy it as it is.
-using RewriteInstr = std::function<ir::Value(ir::KernelBuilder& builder, const ir::Instr& instr,
-                                             std::span<const ir::Value> args)>;
+using RewriteInstr = std::function<ir::Value(ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args)>;
 
 // The same axes, buffers and scalars with each instruction rewritten, in order.
 ir::Kernel rewrite_kernel(const ir::Kernel& kernel, const RewriteInstr& rewrite);

@@ -1,5 +1,6 @@
-// For each warp one walk over a phase's statements, as its first thread goes: sizes are known, and so are loops' bounds and most conditions.
-// Counted are the instructions that a thread starts, and the cycles for which it waits for memory, for other threads and for barriers.
+// For each warp one walk over a phase's statements, as its first thread goes: sizes are known, and so are loops' bounds and most
+// conditions. Counted are the instructions that a thread starts, and the cycles for which it waits for memory, for other threads and
+// for barriers.
 #include "passes/schedule/block_time.h"
 
 #include <algorithm>
@@ -22,8 +23,8 @@ constexpr double kInstruction = 2;  // four until the next one has its result, a
 constexpr double kCached = 40;      // the first cache: all that a small step touches fits in
 constexpr double kShared = 30;      // shared memory, and a shuffle
 constexpr double kBarrier = 30;
-constexpr double kAtOnce = 4;       // rounds of an innermost loop, of which NVRTC asks for all that they load together
-constexpr double kWalked = 8;       // rounds of a loop that are looked at one by one
+constexpr double kAtOnce = 4;  // rounds of an innermost loop, of which NVRTC asks for all that they load together
+constexpr double kWalked = 8;  // rounds of a loop that are looked at one by one
 constexpr int kWarp = 32;
 
 struct Cost {
@@ -32,7 +33,8 @@ struct Cost {
 
 class Walk {
  public:
-  Walk(const LoopTree& tree, std::span<const int64_t> sizes, int64_t thread) : tree_(tree), sizes_(sizes), thread_(thread), known_(tree.values.size()) {}
+  Walk(const LoopTree& tree, std::span<const int64_t> sizes, int64_t thread)
+      : tree_(tree), sizes_(sizes), thread_(thread), known_(tree.values.size()) {}
 
   Cost run(const ir::Phase& phase) {
     known_[static_cast<size_t>(phase.index)] = 0;
@@ -62,7 +64,8 @@ class Walk {
   Cost loop(const Stmt& stmt) {
     const std::optional<int64_t> begin = known(stmt.args[0]), end = known(stmt.args[1]);
     const double rounds = begin && end ? static_cast<double>(std::max<int64_t>(0, (*end - *begin + stmt.step - 1) / stmt.step)) : 1;
-    const bool innermost = std::none_of(stmt.body.begin(), stmt.body.end(), [](const Stmt& s) { return s.kind == StmtKind::For || s.kind == StmtKind::Barrier; });
+    const bool innermost = std::none_of(stmt.body.begin(), stmt.body.end(),
+                                        [](const Stmt& s) { return s.kind == StmtKind::For || s.kind == StmtKind::Barrier; });
     if (depth_ == 0 && !innermost && !stmt.unroll && begin && end && rounds <= kWalked) return each_round(stmt, *begin, *end);
     known(stmt.result) = begin;
     const Cost round = body_of(stmt);
@@ -126,7 +129,8 @@ class Walk {
     return std::max<double>(1, ir::info(stmt.op).cost);
   }
   bool is_place(const Stmt& stmt) const {
-    return tree_.values[static_cast<size_t>(stmt.result)] == ir::VType{tree_.index_type, 1} && (stmt.op == Op::Add || stmt.op == Op::Sub || stmt.op == Op::Mul);
+    return tree_.values[static_cast<size_t>(stmt.result)] == ir::VType{tree_.index_type, 1} &&
+           (stmt.op == Op::Add || stmt.op == Op::Sub || stmt.op == Op::Mul);
   }
 
   void compute(const Stmt& stmt) {
@@ -168,7 +172,7 @@ class Walk {
   const LoopTree& tree_;
   std::span<const int64_t> sizes_;
   int64_t thread_;
-  int depth_ = 0, unrolled_ = 0;  // loops around, and those that are unrolled
+  int depth_ = 0, unrolled_ = 0;               // loops around, and those that are unrolled
   std::vector<std::optional<int64_t>> known_;  // indices
 };
 

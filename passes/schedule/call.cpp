@@ -87,8 +87,8 @@ ValueId elementary(Context& c, Op op, ValueId x) {
   const auto [dtype, lanes] = c.builder.type(x);
   ir::Kernel kernel;
   ir::KernelBuilder builder(kernel);
-  builder.store(kernel.add_buffer("y", dtype, ir::Role::Out, 1), ir::Index(), builder.op(op, {builder.scalar(kernel.add_scalar("x", dtype))}),
-                Level::Row);
+  builder.store(kernel.add_buffer("y", dtype, ir::Role::Out, 1), ir::Index(),
+                builder.op(op, {builder.scalar(kernel.add_scalar("x", dtype))}), Level::Row);
   const ir::Kernel basic = expand_math(kernel);
   std::vector<ValueId> values;
   for (const Instr& in : basic.instrs) {

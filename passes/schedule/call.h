@@ -48,8 +48,8 @@ class AttentionBuffers {
  private:
   std::optional<int32_t> numbered(int64_t which) const;
 
-  Points batches_;  // in row-major order
-  std::vector<ir::View> views_;  // by buffer; of a result: with the dims of ir::attention_dims
+  Points batches_;                                    // in row-major order
+  std::vector<ir::View> views_;                       // by buffer; of a result: with the dims of ir::attention_dims
   std::vector<std::pair<int64_t, int32_t>> results_;  // which, and its buffer
 };
 

@@ -15,7 +15,9 @@ std::vector<std::shared_ptr<const ir::LoopTree>> trees_of(KnownLowered known) {
 }
 
 bool same_affine(const Index& a, const Index& b) {
-  const auto same_term = [](const Index::Term& x, const Index::Term& y) { return x.axis >= 0 && x.axis == y.axis && x.coefficient == y.coefficient; };
+  const auto same_term = [](const Index::Term& x, const Index::Term& y) {
+    return x.axis >= 0 && x.axis == y.axis && x.coefficient == y.coefficient;
+  };
   return a.constant_part() == b.constant_part() && std::ranges::equal(a.terms(), b.terms(), same_term);
 }
 
@@ -47,7 +49,12 @@ bool same_but_for_lengths(const ir::Kernel& a, const ir::Kernel& b, std::span<co
 }  // namespace
 
 Context::Context(const ir::Kernel& k, Lowered& lowered, ir::TargetKind target, DType index_type, KnownLowered known_before)
-    : trees_(trees_of(known_before)), kernel(k), out(lowered), known(known_before), builder(lowered.tree, trees_), nest(k, builder, lowered.sizes) {
+    : trees_(trees_of(known_before)),
+      kernel(k),
+      out(lowered),
+      known(known_before),
+      builder(lowered.tree, trees_),
+      nest(k, builder, lowered.sizes) {
   ir::LoopTree& tree = lowered.tree;
   tree.name = k.name;
   tree.target = target;
@@ -72,7 +79,8 @@ bool Context::is_known(const CodeLengths& lengths, const ir::Target& target) {
     out.known = before->known;
     out.lengths = before->lengths;
     out.sizes = before->sizes;
-    for (const auto& [slot, length, factor] : of->changing) out.sizes[slot] = factor * (length < 0 ? extent(~length) : lengths.numbers[length]);
+    for (const auto& [slot, length, factor] : of->changing)
+      out.sizes[slot] = factor * (length < 0 ? extent(~length) : lengths.numbers[length]);
     return true;
   }
   return false;
@@ -80,7 +88,8 @@ bool Context::is_known(const CodeLengths& lengths, const ir::Target& target) {
 
 void Context::keep(CodeLengths lengths, const ir::Target& target) {
   for (const auto& [axis, slot] : nest.extents()) changing_.push_back({slot, ~axis, 1});
-  out.lengths = std::make_shared<const Lowered::Lengths>(Lowered::Lengths{kernel, target, std::move(lengths.choices), std::move(changing_)});
+  out.lengths =
+      std::make_shared<const Lowered::Lengths>(Lowered::Lengths{kernel, target, std::move(lengths.choices), std::move(changing_)});
 }
 
 std::vector<int> Context::parallel_but(std::initializer_list<int> others) const {

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "passes/schedule/lowered.h"
 #include "passes/schedule/nest.h"
 #include "passes/schedule/reducer.h"
-#include "passes/schedule/lowered.h"
 
 namespace tenon::passes {
 
@@ -37,7 +37,9 @@ class Context {
   int64_t product(std::span<const int> axes) const;
   Reducer reducer(Value reduction);
   // A buffer of `count` elements, which is a size parameter; its name gets a number.
-  int32_t buffer(const std::string& name, DType dtype, Space space, int64_t count) { return buffer_of(name, dtype, space, nest.size_slot(count)); }
+  int32_t buffer(const std::string& name, DType dtype, Space space, int64_t count) {
+    return buffer_of(name, dtype, space, nest.size_slot(count));
+  }
   int32_t buffer_of(const std::string& name, DType dtype, Space space, int32_t slot);
   AccumulatorBuffers partials(Value reduction, Space space, int64_t count);
 

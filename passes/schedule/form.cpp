@@ -40,7 +40,9 @@ Form::Product product_of(const ir::Node& dot) {
   product.rows = dot.shape()[rank - 2];
   product.columns = dot.shape()[rank - 1];
   product.depth = inputs[0]->shape().back();
-  const auto repeats = [&](const ir::Node& operand, size_t d) { return operand.op() == Op::Expand && operand.inputs()[0]->shape()[d] == 1; };
+  const auto repeats = [&](const ir::Node& operand, size_t d) {
+    return operand.op() == Op::Expand && operand.inputs()[0]->shape()[d] == 1;
+  };
   for (size_t d = 0; d + 2 < rank; ++d) {
     (repeats(*inputs[0], d) ? product.columns : repeats(*inputs[1], d) ? product.rows : product.batch) *= dot.shape()[d];
   }

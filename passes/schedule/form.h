@@ -43,8 +43,8 @@ Form form_of(const ir::Work& work);
 
 Form form_of_attention(const ir::Node& attention);
 
-// The extents of a product (Op::Dot). The dims before the last two count products, unless one operand is the same for all: then they are its
-// partner's rows or columns, as a kernel takes them.
+// The extents of a product (Op::Dot). The dims before the last two count products, unless one operand is the same for all: then they
+// are its partner's rows or columns, as a kernel takes them.
 Form::Product product_of(const ir::Node& dot);
 
 // What a product costs by the device's model.

@@ -23,9 +23,9 @@
 //     }
 //   }
 //
-// Side by side, a block is of one part as a whole, so barriers and shuffles stay as they are. Shared memory is used over again: in turn, behind a
-// barrier at the end of each round. Parts of a turn that have no barriers come last, each from another warp on, so that warps are busy with
-// different parts at the same time: thread t is thread (t + 32 w) mod 256 of such a part, and w is a size.
+// Side by side, a block is of one part as a whole, so barriers and shuffles stay as they are. Shared memory is used over again: in
+// turn, behind a barrier at the end of each round. Parts of a turn that have no barriers come last, each from another warp on, so that
+// warps are busy with different parts at the same time: thread t is thread (t + 32 w) mod 256 of such a part, and w is a size.
 #include "passes/schedule/join_launches.h"
 
 #include <algorithm>
@@ -260,7 +260,8 @@ class Joiner {
       rest.args = {append(turned, std::move(sum), tree_.index_type), last};
       rest.result = stmts[i].result;
       stmts[i] = std::move(rest);
-      stmts.insert(stmts.begin() + static_cast<std::ptrdiff_t>(i), std::make_move_iterator(turned.begin()), std::make_move_iterator(turned.end()));
+      stmts.insert(stmts.begin() + static_cast<std::ptrdiff_t>(i), std::make_move_iterator(turned.begin()),
+                   std::make_move_iterator(turned.end()));
       i += turned.size();
     }
   }

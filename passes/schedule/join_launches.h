@@ -20,7 +20,8 @@ bool can_follow(std::span<const Turn> turns, const Turn& next);
 bool waits(const ir::LoopTree& tree, const ir::Phase& phase);
 // Cycles that one block takes for a turn (an estimate).
 double cycles_in_turn(const Turn& turn);
-// Its arguments are those of the parts, one part's buffers behind the other's, and the sizes and scalars alike. Nothing is said of donations.
+// Its arguments are those of the parts, one part's buffers behind the other's, and the sizes and scalars alike. Nothing is said of
+// donations.
 Lowered join_launches(std::span<const Turn> turns);
 
 }  // namespace tenon::passes

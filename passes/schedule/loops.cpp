@@ -45,8 +45,7 @@ ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)
     }
     if (ir::is_reduce(in.op)) continue;
     if (in.level != Level::Full) {
-      if (in.op != Op::Const && in.op != Op::Scalar)
-        plan.rows[plan.available[v]].push_back(value);
+      if (in.op != Op::Const && in.op != Op::Scalar) plan.rows[plan.available[v]].push_back(value);
     } else {
       uint64_t carried = needed[v] & ~computed[v];
       if (carried != 0) plan.carried.push_back(value);
@@ -126,9 +125,7 @@ std::vector<std::pair<int, int>> pairs_where(const ir::Kernel& kernel, const Acc
     for (size_t b = 0; b < kernel.buffers.size(); ++b) {
       const ir::KernelBuffer& in = kernel.buffers[b];
       const ir::KernelBuffer& out = kernel.buffer(store.slot);
-      if (in.role != ir::Role::In || in.numel != out.numel ||
-          ir::item_size(in.dtype) != ir::item_size(out.dtype))
-        continue;
+      if (in.role != ir::Role::In || in.numel != out.numel || ir::item_size(in.dtype) != ir::item_size(out.dtype)) continue;
       bool same = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& i) {
         return i.op != Op::Load || i.slot != static_cast<int>(b) ||
                (i.index == store.index && i.guards.empty() && i.scale == 0 && i.level == store.level);

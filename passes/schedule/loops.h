@@ -19,12 +19,12 @@ namespace tenon::passes {
 
 struct ReduceLoops {
   int loops = 0;
-  std::vector<int> available;  // by instruction: how many loops must be over before it is known
-  std::vector<std::vector<Value>> full;  // by loop: full-level instructions and stores computed in it, in order
+  std::vector<int> available;                  // by instruction: how many loops must be over before it is known
+  std::vector<std::vector<Value>> full;        // by loop: full-level instructions and stores computed in it, in order
   std::vector<std::vector<Value>> reductions;  // by loop; or scans
   std::vector<std::vector<Value>> carried_in;  // by loop: values read back
   std::vector<Value> carried;                  // all values that are kept
-  std::vector<std::vector<Value>> rows;  // by loops over (0 .. loops): row-level instructions and stores
+  std::vector<std::vector<Value>> rows;        // by loops over (0 .. loops): row-level instructions and stores
   // The row-level values that loop l makes known and that something after the next loop's beginning needs.
   std::vector<Value> values_after(const ir::Kernel& kernel, int l) const;
 };

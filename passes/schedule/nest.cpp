@@ -32,8 +32,7 @@ std::vector<bool> varying_along(const ir::Kernel& kernel, int axis) {
   const bool reduced = kernel.axes[axis].kind != AxisKind::Parallel;
   for (size_t v = 0; v < kernel.instrs.size(); ++v) {
     const Instr& in = kernel.instrs[v];
-    bool along = in.index.depends_on(axis) ||
-                 (ir::is_scan(in.op) && kernel.axes[axis].kind == AxisKind::Serial);
+    bool along = in.index.depends_on(axis) || (ir::is_scan(in.op) && kernel.axes[axis].kind == AxisKind::Serial);
     for (const ir::Guard& g : in.guards) along = along || g.value.depends_on(axis);
     if (!reduced || !(ir::is_reduce(in.op) || in.op == Op::Contract)) {
       for (Value a : in.args) along = along || varies[a];
@@ -67,13 +66,10 @@ void Nest::set_sub_axes(std::span<const int> axes) {
   apart_ = varying_along(kernel_, axes);
 }
 
-bool Nest::is_sub_axis(int axis) const {
-  return std::find(sub_axes_.begin(), sub_axes_.end(), axis) != sub_axes_.end();
-}
+bool Nest::is_sub_axis(int axis) const { return std::find(sub_axes_.begin(), sub_axes_.end(), axis) != sub_axes_.end(); }
 
 ValueId Nest::tail_mask(ValueId position, ValueId end) {
-  ValueId left = builder_.op(
-      Op::Cast, {builder_.op(Op::Min, {builder_.op(Op::Sub, {end, position}), literal(lanes_)})}, DType::I32);
+  ValueId left = builder_.op(Op::Cast, {builder_.op(Op::Min, {builder_.op(Op::Sub, {end, position}), literal(lanes_)})}, DType::I32);
   ValueId zero = builder_.constant(ir::constant(DType::I32, int64_t{0}));
   ValueId one = builder_.constant(ir::constant(DType::I32, int64_t{1}));
   ValueId ramp = builder_.let(Op::Ramp, {zero, one}, VType{DType::I32, static_cast<int16_t>(lanes_)});
@@ -310,8 +306,7 @@ ValueId Nest::term_value(const Index::Term& term, bool vector) {
   if (term.axis >= 0) {
     if (!vector) return axis_value(term.axis);
     if (term.axis != lane_axis_) return splat_index(axis_value(term.axis));
-    return builder_.let(Op::Ramp, {axis_value(term.axis), literal(1)},
-                        VType{DType::I64, static_cast<int16_t>(lanes_)});
+    return builder_.let(Op::Ramp, {axis_value(term.axis), literal(1)}, VType{DType::I64, static_cast<int16_t>(lanes_)});
   }
   Index inner = term.inner_index();
   int64_t period = term.modulus != 0 ? term.modulus : term.divisor;
@@ -384,8 +379,7 @@ ValueId Nest::get(Value v) {
   if (const ValueId* value = find(Kind::Value, key(v))) return *value;
   Op op = instr(v).op;
   if (op != Op::Const && op != Op::Scalar) {
-    throw ir::IrError("schedule: %" + std::to_string(v) + " of " + kernel_.name +
-                      " is used before it is computed");
+    throw ir::IrError("schedule: %" + std::to_string(v) + " of " + kernel_.name + " is used before it is computed");
   }
   emit(v);  // constants and arguments are made where they are first needed
   return get(v);
@@ -395,8 +389,7 @@ ValueId Nest::vector(Value v) {
   if (varies(v)) return get(v);
   if (const ValueId* splat = find(Kind::Splat, key(v))) return *splat;
   const Instr& in = instr(v);
-  ValueId wide =
-      in.op == Op::Const ? builder_.constant({in.dtype, in.bits}, lanes_) : builder_.splat(get(v), lanes_);
+  ValueId wide = in.op == Op::Const ? builder_.constant({in.dtype, in.bits}, lanes_) : builder_.splat(get(v), lanes_);
   return note(Kind::Splat, key(v), wide);
 }
 
@@ -419,11 +412,8 @@ void Nest::emit(Value v) {
         result = vector_index(in.index);
         break;
       }
-      ValueId step = stride.value == 1
-                         ? literal(1)
-                         : builder_.size(coefficient_slot(index_number(in.index), kLaneStride, stride.value));
-      result =
-          builder_.let(Op::Ramp, {address(in.index), step}, VType{DType::I64, static_cast<int16_t>(lanes_)});
+      ValueId step = stride.value == 1 ? literal(1) : builder_.size(coefficient_slot(index_number(in.index), kLaneStride, stride.value));
+      result = builder_.let(Op::Ramp, {address(in.index), step}, VType{DType::I64, static_cast<int16_t>(lanes_)});
       break;
     }
     default: {

@@ -34,7 +34,7 @@ class Nest {
   // --- sizes: numbers that are parameters of the tree
   int32_t size_slot(int64_t value);  // a fresh parameter with this value
   ValueId size(int64_t value) { return builder_.size(size_slot(value)); }
-  ValueId extent(int axis);      // the axis's own parameter
+  ValueId extent(int axis);                                                     // the axis's own parameter
   const std::unordered_map<int, int32_t>& extents() const { return extents_; }  // these parameters, by axis
   ValueId literal(int64_t value) { return builder_.index_constant(value); }
 
@@ -58,7 +58,7 @@ class Nest {
 
   // --- numbers of indices
   void take_any_numbers(bool any) { any_numbers_ = any; }  // divisors that are powers of two and strides of 1 are no code of their own
-  bool hides_power() const { return hides_power_; }      // whether vectors are divided by one, which takes longer so
+  bool hides_power() const { return hides_power_; }        // whether vectors are divided by one, which takes longer so
 
   // --- scopes
   void push();
@@ -78,20 +78,20 @@ class Nest {
   // --- values
   void set(Value v, ValueId value);  // gives a reduction's or carried value in this scope
   bool known(Value v) const;
-  ValueId get(Value v);                         // as it is: scalar, or vector if it varies
-  ValueId vector(Value v);                      // splat if scalar
-  void emit(Value v);                               // computes it (or stores) here
+  ValueId get(Value v);                                                // as it is: scalar, or vector if it varies
+  ValueId vector(Value v);                                             // splat if scalar
+  void emit(Value v);                                                  // computes it (or stores) here
   ValueId position(ValueId index) { return cast(index, DType::I64); }  // as a value of the kernel
-  ValueId position_of(Value v) { return place(instr(v)); }  // of a load or store; of lane 0
-  ValueId inside(Value v) { return uniform_condition(v); }  // what its guards say of all lanes; -1 if nothing
-  ValueId both(ValueId a, ValueId b);                        // conjunction of masks, -1 = true
+  ValueId position_of(Value v) { return place(instr(v)); }             // of a load or store; of lane 0
+  ValueId inside(Value v) { return uniform_condition(v); }             // what its guards say of all lanes; -1 if nothing
+  ValueId both(ValueId a, ValueId b);                                  // conjunction of masks, -1 = true
 
  private:
   static constexpr int kSubs = 128, kNoSub = kSubs - 1;
   struct Partial {
-    ValueId value = -1;   // -1: zero so far
-    uint64_t terms = 0;       // bit i: term i is in; bit 63: the constant is in
-    bool apart = false;       // a term along a sub axis is in: holds for one sub-vector
+    ValueId value = -1;  // -1: zero so far
+    uint64_t terms = 0;  // bit i: term i is in; bit 63: the constant is in
+    bool apart = false;  // a term along a sub axis is in: holds for one sub-vector
   };
   // The position among several axes, as they were bound.
   struct Linear {
@@ -132,10 +132,10 @@ class Nest {
   int64_t partial_key(const Index& index, int sub);
   int64_t term_key(int number, size_t term, DType type) const;  // of an index, for this lane axis and sub-vector
   int32_t coefficient_slot(int number, size_t term, int64_t value);
-  Partial partial(const Index& index);            // extended as far as the bound axes allow
+  Partial partial(const Index& index);  // extended as far as the bound axes allow
   int64_t axis_key(int axis) const { return key_of(Kind::Axis, axis * kSubs + (is_sub_axis(axis) ? sub_ : 0)); }
   bool is_bound(int axis) const { return known_.find(axis_key(axis)) != nullptr; }
-  ValueId find_linear(const Index& index) const;  // -1 if it is no linear index of bound axes
+  ValueId find_linear(const Index& index) const;                   // -1 if it is no linear index of bound axes
   ValueId product(int number, size_t t, const Index::Term& term);  // of term t of the index of that number, where it is bound
   ValueId shared_product(int number, size_t t, const Index::Term& term);
   // Whether the code knows that it is 1: along the lanes it decides how vectors are read.
@@ -143,8 +143,8 @@ class Nest {
     const bool along_lanes = lane_axis_ >= 0 && (term.axis >= 0 ? term.axis == lane_axis_ : term.inner_index().depends_on(lane_axis_));
     return term.coefficient == 1 && (!any_numbers_ || along_lanes);
   }
-  ValueId address(const Index& index);        // scalar; lane axis at lane 0
-  ValueId scalar_index(const Index& index);   // what compound terms divide
+  ValueId address(const Index& index);       // scalar; lane axis at lane 0
+  ValueId scalar_index(const Index& index);  // what compound terms divide
   ValueId vector_index(const Index& index, DType type = DType::I64);
   // Whether no number of an index is a part of the code. A GPU divides by literals faster.
   bool numbers_are_sizes() { return builder_.tree().target == ir::TargetKind::Cpu; }
@@ -196,10 +196,10 @@ class Nest {
   };
   ScopedMap<Product> products_;  // terms of addresses times their coefficients: number * kSlots + term
   std::vector<Linear> linear_;
-  std::vector<Index> indices_;              // numbered index expressions
+  std::vector<Index> indices_;                      // numbered index expressions
   std::map<std::pair<DType, int>, int32_t> edges_;  // scratch for a vector on the edge of a buffer
-  std::unordered_map<int64_t, int32_t> slots_;  // coefficient parameters: number * kSlots + term
-  std::unordered_map<int, int32_t> extents_;    // extent parameters: by axis
+  std::unordered_map<int64_t, int32_t> slots_;      // coefficient parameters: number * kSlots + term
+  std::unordered_map<int, int32_t> extents_;        // extent parameters: by axis
   // The two parameters of a division of an index, by the index's number, the divisor, and whether it divides vectors.
   std::map<std::tuple<int, int64_t, bool>, std::pair<int32_t, int32_t>> divisors_;
 };

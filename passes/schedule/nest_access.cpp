@@ -95,9 +95,7 @@ ValueId Nest::places(const Instr& in) {
 }
 
 // A parameter, as other strides are.
-ValueId Nest::scale_of(const Instr& in) {
-  return builder_.size(coefficient_slot(index_number(Index(in.scale)), kScale, in.scale));
-}
+ValueId Nest::scale_of(const Instr& in) { return builder_.size(coefficient_slot(index_number(Index(in.scale)), kScale, in.scale)); }
 
 ValueId Nest::load_at(Value v, ValueId mask) {
   const Instr& in = instr(v);
@@ -141,9 +139,7 @@ ValueId Nest::load(Value v) {
     if (!varies(a)) get(a);
   }
   if (in.scale != 0 && !varies(in.position())) scaled_position(in);
-  when(together, [&] {
-    guards.along.empty() ? builder_.set(result, load_at(v, mask_)) : load_along(v, guards.along, otherwise, result);
-  });
+  when(together, [&] { guards.along.empty() ? builder_.set(result, load_at(v, mask_)) : load_along(v, guards.along, otherwise, result); });
   return builder_.get(result);
 }
 
@@ -203,10 +199,10 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
       const ValueId at = place(in);
       const ValueId numel = bound(v, kNumel, kernel_.buffer(in.slot).numel);
       const ValueId last = builder_.op(Op::Add, {at, literal(lanes_)});
-      const ValueId in_buffer = builder_.op(
-          Op::And, {builder_.op(Op::Ge, {at, literal(0)}), builder_.op(Op::Le, {last, numel})});
-      when(in_buffer, [&] { builder_.set(loaded, builder_.load(in.slot, at, lanes_, mask)); },
-           [&] { builder_.set(loaded, load_clamped(in, at, numel)); });
+      const ValueId in_buffer = builder_.op(Op::And, {builder_.op(Op::Ge, {at, literal(0)}), builder_.op(Op::Le, {last, numel})});
+      when(
+          in_buffer, [&] { builder_.set(loaded, builder_.load(in.slot, at, lanes_, mask)); },
+          [&] { builder_.set(loaded, load_clamped(in, at, numel)); });
     }
     builder_.set(result, builder_.op(Op::Where, {inside, builder_.get(loaded), otherwise}));
   };
@@ -229,7 +225,8 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
       some = both(some, builder_.op(Op::Lt, {low, hi}));
     }
   }
-  when(all, [&] { builder_.set(result, load_at(v, mask_)); }, [&] { when(some, masked); });
+  when(
+      all, [&] { builder_.set(result, load_at(v, mask_)); }, [&] { when(some, masked); });
 }
 
 // Neighbours from `at` on, some of which are not in the buffer: there its first or last element.
@@ -250,8 +247,7 @@ ValueId Nest::load_clamped(const Instr& in, ValueId at, ValueId numel) {
 
 void Nest::store(Value v) {
   const Instr& in = instr(v);
-  bool along = lane_axis_ >= 0 && (in.index.depends_on(lane_axis_) ||
-                                   (in.scale != 0 && varies(in.position())));
+  bool along = lane_axis_ >= 0 && (in.index.depends_on(lane_axis_) || (in.scale != 0 && varies(in.position())));
   Guards guards = split(v);
   std::vector<int> all = guards.together;
   all.insert(all.end(), guards.along.begin(), guards.along.end());

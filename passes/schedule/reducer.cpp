@@ -39,8 +39,7 @@ Accumulator Reducer::combine(Accumulator a, Accumulator b) {
   ValueId same = b_.op(Op::Eq, {a.value, b.value});
   if (ir::is_float(dtype_)) {
     ValueId a_nan = b_.op(Op::Ne, {a.value, a.value}), b_nan = b_.op(Op::Ne, {b.value, b.value});
-    wins = b_.op(Op::Or, {b_.op(Op::And, {wins, b_.op(Op::Not, {a_nan})}),
-                          b_.op(Op::And, {b_nan, b_.op(Op::Not, {a_nan})})});
+    wins = b_.op(Op::Or, {b_.op(Op::And, {wins, b_.op(Op::Not, {a_nan})}), b_.op(Op::And, {b_nan, b_.op(Op::Not, {a_nan})})});
     same = b_.op(Op::Or, {same, b_.op(Op::And, {a_nan, b_nan})});
   }
   wins = b_.op(Op::Or, {wins, b_.op(Op::And, {same, b_.op(Op::Lt, {b.beside, a.beside})})});
@@ -53,13 +52,9 @@ Accumulator Reducer::select(ValueId mask, Accumulator a, Accumulator b) {
   return result;
 }
 
-Accumulator Reducer::open(Accumulator init) {
-  return {b_.var(init.value), has_two() ? b_.var(init.beside) : -1};
-}
+Accumulator Reducer::open(Accumulator init) { return {b_.var(init.value), has_two() ? b_.var(init.beside) : -1}; }
 
-Accumulator Reducer::read(Accumulator registers) {
-  return {b_.get(registers.value), has_two() ? b_.get(registers.beside) : -1};
-}
+Accumulator Reducer::read(Accumulator registers) { return {b_.get(registers.value), has_two() ? b_.get(registers.beside) : -1}; }
 
 void Reducer::write(Accumulator registers, Accumulator value) {
   b_.set(registers.value, value.value);
@@ -80,11 +75,8 @@ Accumulator Reducer::fold(std::vector<Accumulator> parts) {
   }
   Accumulator a = parts[0];
   for (int lanes = b_.type(a.value).lanes; lanes > 1; lanes /= 2) {
-    auto half = [&](Op op, ValueId x) {
-      return x < 0 ? x : b_.let(op, {x}, VType{b_.type(x).dtype, static_cast<int16_t>(lanes / 2)});
-    };
-    a = combine({half(Op::Low, a.value), half(Op::Low, a.beside)},
-                {half(Op::High, a.value), half(Op::High, a.beside)});
+    auto half = [&](Op op, ValueId x) { return x < 0 ? x : b_.let(op, {x}, VType{b_.type(x).dtype, static_cast<int16_t>(lanes / 2)}); };
+    a = combine({half(Op::Low, a.value), half(Op::Low, a.beside)}, {half(Op::High, a.value), half(Op::High, a.beside)});
   }
   return a;
 }

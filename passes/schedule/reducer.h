@@ -24,8 +24,7 @@ struct AccumulatorBuffers {
 class Reducer {
  public:
   // For a reduction, or for a contraction, whose products are added.
-  Reducer(ir::TreeBuilder& builder, const Instr& reduction, DType operand)
-      : Reducer(builder, reduction.op, operand) {}
+  Reducer(ir::TreeBuilder& builder, const Instr& reduction, DType operand) : Reducer(builder, reduction.op, operand) {}
   Reducer(ir::TreeBuilder& builder, Op op, DType operand) : b_(builder), op_(op), dtype_(operand) {}
   // What adds chains and totals (ir::Total), where the reduction has such; else itself.
   Reducer total() const;
@@ -33,9 +32,7 @@ class Reducer {
   static bool has_index(Op op) { return op == Op::ArgMax || op == Op::ArgMin; }
   bool has_index() const { return has_index(op_); }
   ValueId result(Accumulator a);
-  Accumulator whole(Accumulator a) {
-    return is_total_ ? Accumulator{result(a), -1} : a;
-  }  // without what a total keeps beside it
+  Accumulator whole(Accumulator a) { return is_total_ ? Accumulator{result(a), -1} : a; }  // without what a total keeps beside it
 
   Accumulator identity(int lanes = 1);
   Accumulator combine(Accumulator a, Accumulator b);

@@ -71,7 +71,8 @@ Answer takes_columns(const Form& form, const Target& target) {
 Answer takes_staged(const Form& form) {
   constexpr int kStagedCost = 12;
   if (std::max(form.left, form.right) == Form::Operand::Picked) return refuses("a contraction reads at fixed places only");
-  if (form.operand_cost > kStagedCost) return refuses("the operand of a contraction is computed again for every tile: that costs more than a load");
+  if (form.operand_cost > kStagedCost)
+    return refuses("the operand of a contraction is computed again for every tile: that costs more than a load");
   return kTakes;
 }
 
@@ -81,8 +82,7 @@ Answer takes_contraction(const Form& form, const Target& target) {
     return refuses("a contraction stands alone: no reduction, scan or other contraction beside it");
   if (form.contract_axes > 1) return refuses("a contraction runs along one axis");
   if (ir::kind(target) == TargetKind::Cuda) return takes_staged(form);
-  if (form.left != Form::Operand::Loaded)
-    return refuses("the left operand of a contraction is read in its innermost loop: from memory");
+  if (form.left != Form::Operand::Loaded) return refuses("the left operand of a contraction is read in its innermost loop: from memory");
   // Also what a pad adds: a window is read at each of its taps, and would ask about the border each time.
   if (form.right != Form::Operand::Loaded) return refuses("the right operand of a contraction is read for every row: from memory");
   return kTakes;
@@ -124,7 +124,8 @@ Answer calls_attention_of_warps(const Form& form, const Target& target) {
 Answer calls_products(const Form& form, const Target& target) {
   const auto& gpu = std::get<GpuTarget>(target);
   if (!form.call || std::find(gpu.library.begin(), gpu.library.end(), *form.call) == gpu.library.end()) return kOtherKind;
-  if (form.product && !gpu::library_is_faster(*form.product, gpu)) return refuses("a kernel of its own is faster than a call of the library");
+  if (form.product && !gpu::library_is_faster(*form.product, gpu))
+    return refuses("a kernel of its own is faster than a call of the library");
   return kTakes;
 }
 
@@ -293,9 +294,12 @@ constexpr Schedule kSchedules[] = {
     {"join", kCpu, calls<Op::Cat>, nullptr, nullptr},
     {"attention", kCpu, calls_attention, nullptr, call_on_cpu<cpu::call_attention>},
 
-    {"contraction mma", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::TilesOfWarps>, on_gpu_in_place<gpu::lower_contraction_tiles>},
-    {"contraction windows", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::Windows>, on_gpu_in_place<gpu::lower_contraction_windows>},
-    {"contraction", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::TilesOfThreads>, on_gpu_in_place<gpu::lower_contraction_tiles>},
+    {"contraction mma", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::TilesOfWarps>,
+     on_gpu_in_place<gpu::lower_contraction_tiles>},
+    {"contraction windows", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::Windows>,
+     on_gpu_in_place<gpu::lower_contraction_windows>},
+    {"contraction", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::TilesOfThreads>,
+     on_gpu_in_place<gpu::lower_contraction_tiles>},
     {"contraction outputs", kGpu, takes_contraction, nullptr, on_gpu_in_place<gpu::lower_contraction_outputs>},
     {"scan columns split", kGpu, takes_scans, suits_scan<gpu::ScanWay::Columns, true>, on_gpu<gpu::scan_columns>},
     {"scan columns", kGpu, takes_scans, suits_scan<gpu::ScanWay::Columns, false>, on_gpu<gpu::scan_columns>},
@@ -400,8 +404,8 @@ bool generates(const ir::Work& work, const Target& target) {
 Lowered lower(const ir::Work& work, const Target& target, KnownLowered known) {
   const auto* call = std::get_if<Call>(&work);
   const auto fail = [&](const std::string& reason) {
-    throw ir::IrError("no " + std::string(ir::name(ir::kind(target))) + " schedule takes " + (call ? "call '" : "kernel '") + ir::signature(work).name +
-                      "': " + reason);
+    throw ir::IrError("no " + std::string(ir::name(ir::kind(target))) + " schedule takes " + (call ? "call '" : "kernel '") +
+                      ir::signature(work).name + "': " + reason);
   };
   try {
     ir::check(target);

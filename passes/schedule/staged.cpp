@@ -72,9 +72,7 @@ std::vector<ColumnStages::Column> ColumnStages::open(int l, bool totals) {
   for (size_t r = 0; r < reductions(l).size(); ++r) {
     const Value v = reductions(l)[r];
     Reducer reduce = totals ? c_.reducer(v).total() : c_.reducer(v);
-    each(v, [&](int q) {
-      columns.push_back({v, r, q, reduce, reduce.open(reduce.identity(nest_.lanes(v)))});
-    });
+    each(v, [&](int q) { columns.push_back({v, r, q, reduce, reduce.open(reduce.identity(nest_.lanes(v)))}); });
   }
   return columns;
 }
@@ -128,8 +126,7 @@ void ColumnStages::block(int l, ValueId begin, ValueId end, int together, std::v
     }
   };
   each_chain(l, begin, end, together, columns, end_chain);
-  for (auto& [i, total] : totals)
-    columns[i].reduce.write(columns[i].registers, total.reduce.whole(total.read()));
+  for (auto& [i, total] : totals) columns[i].reduce.write(columns[i].registers, total.reduce.whole(total.read()));
 }
 
 // A few instructions stand once for each element of a chain; what is left over is one more chain.
@@ -187,9 +184,8 @@ void ColumnStages::element(int l, ValueId at, int together, std::vector<Column>&
     nest_.set_sub(column.sub);
     const Value v = column.reduction, operand = nest_.instr(v).args[0];
     Accumulator next{nest_.varies(v) ? nest_.vector(operand) : nest_.get(operand), -1};
-    if (c_.reducer(v).has_index())
-      next.beside = b_.splat(nest_.position(position[column.sub / vectors_]), nest_.lanes(v));
-    first && in_chains(v) ? column.reduce.write(column.registers, next) : column.take(next);
+    if (c_.reducer(v).has_index()) next.beside = b_.splat(nest_.position(position[column.sub / vectors_]), nest_.lanes(v));
+    first&& in_chains(v) ? column.reduce.write(column.registers, next) : column.take(next);
   }
   nest_.set_sub(0);
 }
@@ -200,8 +196,8 @@ std::vector<AccumulatorBuffers> ColumnStages::partial_buffers(int l, int64_t cou
   return partials;
 }
 
-void ColumnStages::fold_blocks(int l, const std::vector<AccumulatorBuffers>& partials, const BlockPlace& block_place,
-                               const Place& place, int64_t count) {
+void ColumnStages::fold_blocks(int l, const std::vector<AccumulatorBuffers>& partials, const BlockPlace& block_place, const Place& place,
+                               int64_t count) {
   recall(l, place);
   std::vector<Column> totals = open_totals(l);
   c_.loop(c_.literal(0), nest_.size(blocks_), 1, [&](ValueId block) {
@@ -209,8 +205,7 @@ void ColumnStages::fold_blocks(int l, const std::vector<AccumulatorBuffers>& par
     for (Column& column : totals) {
       const auto [at, fresh] = places.try_emplace(column.sub, -1);
       if (fresh) at->second = block_place(block, column.sub);
-      column.take(c_.reducer(column.reduction)
-                      .load(partials[column.number], at->second, nest_.lanes(column.reduction)));
+      column.take(c_.reducer(column.reduction).load(partials[column.number], at->second, nest_.lanes(column.reduction)));
     }
   });
   give_results(totals);
@@ -268,8 +263,7 @@ void RowStages::for_outer(int l, const Range& range, const std::function<void(Va
     for (Value v : plan_.carried_in[l]) late[v] = true;
     for (Value v : full(l)) {
       const Instr& in = nest_.instr(v);
-      late[v] =
-          std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return late[a]; });
+      late[v] = std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return late[a]; });
       if (nest_.varies(v) || nest_.lanes() == 1 || late[v]) {
         inner_.push_back(v);
       } else {

@@ -47,7 +47,7 @@ class Staged {
 
   // Loops in phases of their own: what is known of a row goes to the phases that follow through memory. What depends on no
   // reduction is computed again.
-  void recall(int l, const Place& place);    // the row's values known before loop l
+  void recall(int l, const Place& place);                   // the row's values known before loop l
   void remember(int l, const Place& place, int64_t count);  // those that loop l made known, in buffers of `count`
   // The first phase that folds also stores what waits for no reduction.
   void emit_after(int l) {
@@ -109,8 +109,8 @@ class ColumnStages : protected Staged {
   // the price.
   bool any_count_ = false;
   int64_t chains_ahead_ = 1;  // whose elements, if they take few instructions, stand side by side: a GPU's loads are under way together
-  int vectors_ = 1;       // side by side in the current body
-  bool is_rest_ = false;  // it is for the columns that are left over
+  int vectors_ = 1;           // side by side in the current body
+  bool is_rest_ = false;      // it is for the columns that are left over
   std::vector<int> inner_;
   int64_t count_, blocks_;  // elements and blocks of a column
   CodeLengths lengths_;     // of code that serves other counts: the first number is the count
@@ -157,7 +157,7 @@ class RowStages : protected Staged {
   int lane_;
   int64_t length_, count_;  // extents of the lane axis and of the other inner axes
   int64_t blocks_along_, rows_per_block_, blocks_;
-  bool one_chain_;    // a lane of a block
+  bool one_chain_;           // a lane of a block
   bool any_length_ = false;  // blocks are pieces of one run of lanes, the code does not know how many
   std::vector<Value> inner_;
 };
@@ -172,11 +172,11 @@ class ScanLine {
   // `earlier`: what the blocks before that at a position come to; if it is missing, they are walked too.
   using Earlier = std::function<ValueId(ValueId at)>;
   ScanLine(Context& c, Value scan, int lanes, int64_t length, Earlier earlier = {});
-  void begin_run(ValueId at);     // at a multiple of ir::kScanRun
-  ValueId take(ValueId element);  // the result there
-  void pass_run(ValueId total);   // past a whole run, to the next one of the same block
+  void begin_run(ValueId at);                // at a multiple of ir::kScanRun
+  ValueId take(ValueId element);             // the result there
+  void pass_run(ValueId total);              // past a whole run, to the next one of the same block
   ValueId before() { return get(before_); }  // what comes before this run
-  ValueId block();                // what has been taken of this block
+  ValueId block();                           // what has been taken of this block
 
  private:
   void begin_block(ValueId at);

@@ -52,8 +52,7 @@ int visit_module(dl_phdr_info* module, size_t, void* context) {
   for (int i = 0; i < module->dlpi_phnum && search->id.empty(); ++i) {
     const auto& segment = module->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
-    search->id =
-        id_in_notes(reinterpret_cast<const char*>(module->dlpi_addr + segment.p_vaddr), segment.p_memsz);
+    search->id = id_in_notes(reinterpret_cast<const char*>(module->dlpi_addr + segment.p_vaddr), segment.p_memsz);
   }
   return 1;
 }

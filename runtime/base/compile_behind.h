@@ -15,7 +15,7 @@ class CompileBehind {
   static CompileBehind& global();
 
   void add(std::function<void()> job);  // which throws nothing that anybody has to know
-  void wait();  // until nothing is left to do
+  void wait();                          // until nothing is left to do
 
   // For a fork.
   void hold();

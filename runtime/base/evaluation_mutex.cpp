@@ -12,9 +12,8 @@ EvaluationMutex& evaluation_mutex() {
   return *mutex;
 }
 
-[[maybe_unused]] const bool evaluation_held_over_fork =
-    ir::hold_over_fork(ir::ForkOrder::Evaluation, {[] { evaluation_mutex().lock_for_fork(); },
-                                                   [] { evaluation_mutex().unlock_after_fork(); },
-                                                   [] { std::construct_at(&evaluation_mutex()); }});
+[[maybe_unused]] const bool evaluation_held_over_fork = ir::hold_over_fork(
+    ir::ForkOrder::Evaluation, {[] { evaluation_mutex().lock_for_fork(); }, [] { evaluation_mutex().unlock_after_fork(); },
+                                [] { std::construct_at(&evaluation_mutex()); }});
 
 }  // namespace tenon::runtime

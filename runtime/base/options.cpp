@@ -17,13 +17,11 @@ namespace tenon::runtime {
 namespace {
 
 // One after another, as evaluate.h numbers its stages; then kDumpPasses.
-constexpr std::string_view kStageNames[] = {"graph", "fused",    "kernel", "looptree",
-                                            "llvm",  "assembly", "cuda",   "passes"};
+constexpr std::string_view kStageNames[] = {"graph", "fused", "kernel", "looptree", "llvm", "assembly", "cuda", "passes"};
 
 class Reader {
  public:
-  Reader(const std::function<const char*(const char*)>& get,
-         const std::function<void(const std::string&)>& warn)
+  Reader(const std::function<const char*(const char*)>& get, const std::function<void(const std::string&)>& warn)
       : get_(get), warn_(warn) {}
 
   void boolean(const char* name, bool& value) {
@@ -114,8 +112,7 @@ class Reader {
     return list;
   }
   void reject(const char* name, const char* text, const std::string& accepted) {
-    warn_(std::string("tenon: ") + name + "=\"" + text + "\" is not understood; expected " + accepted +
-          ". The default is used.");
+    warn_(std::string("tenon: ") + name + "=\"" + text + "\" is not understood; expected " + accepted + ". The default is used.");
   }
 
   const std::function<const char*(const char*)>& get_;
@@ -124,9 +121,8 @@ class Reader {
 
 struct State {
   std::mutex mutex;
-  Options current =
-      parse_options([](const char* name) { return static_cast<const char*>(std::getenv(name)); },
-                    [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+  Options current = parse_options([](const char* name) { return static_cast<const char*>(std::getenv(name)); },
+                                  [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
   std::atomic<uint64_t> generation{1};
   std::atomic<bool> replay{current.replay};
 };
@@ -135,8 +131,8 @@ State& state() {
   static auto* s = new State;  // never destroyed: destructors of user objects may still evaluate at exit
   return *s;
 }
-[[maybe_unused]] const bool options_held_over_fork = ir::hold_over_fork(
-    ir::ForkOrder::Options, ir::fork_lock<[]() -> std::mutex& { return state().mutex; }>());
+[[maybe_unused]] const bool options_held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Options, ir::fork_lock<[]() -> std::mutex& { return state().mutex; }>());
 
 std::vector<void (*)(const Options&)>& listeners() {  // complete before main
   static auto* const all = new std::vector<void (*)(const Options&)>;
@@ -150,8 +146,7 @@ bool when_options_change(void (*told)(const Options&)) {
   return true;
 }
 
-Options parse_options(const std::function<const char*(const char*)>& get,
-                      const std::function<void(const std::string&)>& warn) {
+Options parse_options(const std::function<const char*(const char*)>& get, const std::function<void(const std::string&)>& warn) {
   Options o;
   Reader r(get, warn);
   r.number("TENON_THREADS", o.threads, 0, 1024);

@@ -26,19 +26,19 @@ struct Options {
   bool fusion = true;
   bool simplify = true;
   bool plan_cache = true;
-  int64_t batch = 256;   // values of a plan, for graphs that give several times as many; 0: one plan always
+  int64_t batch = 256;  // values of a plan, for graphs that give several times as many; 0: one plan always
   // A plan that has run so often is made again, with kernels that know how long short rows are; 0: from the start.
   int often = 64;
   // 1: a kernel that is new runs at once as bytecode, and is compiled when it comes again (kernel_cache.h); 0: it is compiled before it
   // runs; 2: it is never compiled, for tests.
   int first_tier = 1;
-  // A plan that comes again after so many runs is made anew on a GPU, its small launches joined (plan_launches.h); 0: from the start, below 0: never.
+  // A plan that comes again after so many runs is made anew on a GPU, its small launches joined (plan_launches.h); 0: from the start,
+  // below 0: never.
   int repeats = 2;
   bool replay = true;    // calls, gradients and updates that come again are made from what is known of them, not recorded
   bool windows = true;   // where a slice of an input begins is an argument of the plan, not a part of it
   bool donation = true;  // an output may take over the memory of an input nobody else needs
-  bool verify =
-      false;  // each graph, kernel and loop tree is verified, and its text must parse and print the same
+  bool verify = false;   // each graph, kernel and loop tree is verified, and its text must parse and print the same
   bool disk_cache = true;
   std::string cache_dir;  // empty: $XDG_CACHE_HOME/tenon or ~/.cache/tenon
   int64_t cache_max_mb = 512;
@@ -58,12 +58,11 @@ Options options();                   // a copy of the current ones
 void set_options(const Options& o);  // takes effect at the next evaluation
 // `told` is called after each set_options, for the life of the process. Returns true.
 bool when_options_change(void (*told)(const Options&));
-bool replays();                      // Options::replay, at the cost of a load
-uint64_t options_generation();       // grows with each set_options: a cheap test for "unchanged"
+bool replays();                 // Options::replay, at the cost of a load
+uint64_t options_generation();  // grows with each set_options: a cheap test for "unchanged"
 
 // What the environment says. `get` is getenv or a stand-in for it; `warn` receives one line for each bad
 // value.
-Options parse_options(const std::function<const char*(const char*)>& get,
-                      const std::function<void(const std::string&)>& warn);
+Options parse_options(const std::function<const char*(const char*)>& get, const std::function<void(const std::string&)>& warn);
 
 }  // namespace tenon::runtime

@@ -100,8 +100,7 @@ bool split(const std::string& bytes, std::string_view& key, std::string_view& pa
 }
 
 bool never_again(int error) {
-  return error == ENOSPC || error == EDQUOT || error == EROFS || error == EACCES || error == EPERM ||
-         error == ENOENT || error == ENOTDIR;
+  return error == ENOSPC || error == EDQUOT || error == EROFS || error == EACCES || error == EPERM || error == ENOENT || error == ENOTDIR;
 }
 
 }  // namespace
@@ -142,9 +141,7 @@ DiskCache::~DiskCache() {
   if (directory_fd_ >= 0) close(directory_fd_);
 }
 
-std::string DiskCache::path_of(std::string_view key) const {
-  return config_.directory + "/" + file_name(key);
-}
+std::string DiskCache::path_of(std::string_view key) const { return config_.directory + "/" + file_name(key); }
 
 std::optional<std::string> DiskCache::load(std::string_view key) noexcept {
   if (directory_fd_ < 0) return std::nullopt;
@@ -190,9 +187,7 @@ DiskCache::Read DiskCache::read_entry(const char* name, std::string_view key, st
 
 void DiskCache::store(std::string_view key, std::string_view payload) noexcept {
   if (directory_fd_ < 0 || read_only()) return;
-  if (kHeaderBytes + key.size() + payload.size() >
-      static_cast<size_t>(std::min(kLargestEntry, config_.max_bytes)))
-    return;
+  if (kHeaderBytes + key.size() + payload.size() > static_cast<size_t>(std::min(kLargestEntry, config_.max_bytes))) return;
   try {
     write_entry(key, payload);
   } catch (...) {
@@ -206,9 +201,8 @@ void DiskCache::write_entry(std::string_view key, std::string_view payload) {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   char temporary[96];
-  std::snprintf(temporary, sizeof temporary, ".tmp-%ld-%lx-%lx-%llu", static_cast<long>(getpid()),
-                static_cast<unsigned long>(now.tv_sec), static_cast<unsigned long>(now.tv_nsec),
-                static_cast<unsigned long long>(serial.fetch_add(1)));
+  std::snprintf(temporary, sizeof temporary, ".tmp-%ld-%lx-%lx-%llu", static_cast<long>(getpid()), static_cast<unsigned long>(now.tv_sec),
+                static_cast<unsigned long>(now.tv_nsec), static_cast<unsigned long long>(serial.fetch_add(1)));
   {
     Fd file(openat(directory_fd_, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) {

@@ -8,17 +8,15 @@
 #include "codegen/bytecode/bytecode.h"
 #include "ir/base/fork.h"
 #include "runtime/base/code_version.h"
+#include "runtime/base/compile_behind.h"
 #include "runtime/history/history.h"
 #include "runtime/history/profiler.h"
-#include "runtime/base/compile_behind.h"
 
 namespace tenon::runtime {
 namespace {
 
 // What the bits of the code depend on beside the tree.
-std::string environment_of(const Device& device) {
-  return "\ntenon " + code_version() + "\n" + device.code_version() + "\n";
-}
+std::string environment_of(const Device& device) { return "\ntenon " + code_version() + "\n" + device.code_version() + "\n"; }
 
 // A tree's form on a device: each of its numbers, and the length of each list before it; no names.
 class Form {
@@ -160,8 +158,7 @@ KernelCache& KernelCache::global() {
   return *cache;
 }
 std::mutex& KernelCache::global_mutex() { return global().mutex_; }
-[[maybe_unused]] const bool kernels_held_over_fork =
-    ir::hold_over_fork(ir::ForkOrder::Kernels, ir::fork_lock<KernelCache::global_mutex>());
+[[maybe_unused]] const bool kernels_held_over_fork = ir::hold_over_fork(ir::ForkOrder::Kernels, ir::fork_lock<KernelCache::global_mutex>());
 
 std::vector<FoundKernel> KernelCache::get(std::span<const WantedKernel> wanted, Device& device, const Options& options) {
   std::unique_lock lock(mutex_);
@@ -262,7 +259,8 @@ void KernelCache::compile(std::span<const std::shared_ptr<const CompiledKernel>>
     const std::lock_guard lock(mutex_);
     disk = disk_for(options);
   }
-  host_device().in_parallel(static_cast<int64_t>(kernels.size()), [&](int64_t i) { compile_first(*kernels[static_cast<size_t>(i)], disk.get()); });
+  host_device().in_parallel(static_cast<int64_t>(kernels.size()),
+                            [&](int64_t i) { compile_first(*kernels[static_cast<size_t>(i)], disk.get()); });
 }
 
 std::shared_ptr<DiskCache> KernelCache::disk_for(const Options& options) {

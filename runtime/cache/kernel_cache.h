@@ -39,7 +39,7 @@ struct CompiledKernel {
   Hash128 hash;
   Device* device = nullptr;
   std::shared_ptr<const Code> code;
-  double compile_ms = 0;  // by this process
+  double compile_ms = 0;             // by this process
   std::unique_ptr<FirstTier> first;  // null: it was compiled before it ran
   bool is_first_tier() const { return first && !first->is_begun.load(std::memory_order_relaxed); }
 };

@@ -14,7 +14,8 @@ template <typename Known, typename Lower>
 std::shared_ptr<const passes::Lowered> lower_like(Known& known, const Lower& lower) {
   auto lowered = std::make_shared<passes::Lowered>(lower(passes::KnownLowered(known)));
   if (!lowered->known) lowered->known = std::make_shared<const ir::LoopTree>(std::move(lowered->tree));
-  auto used = std::ranges::find_if(known, [&](const auto& other) { return other->known == lowered->known && other->lengths == lowered->lengths; });
+  auto used =
+      std::ranges::find_if(known, [&](const auto& other) { return other->known == lowered->known && other->lengths == lowered->lengths; });
   if (used == known.end()) {
     if (known.size() == kAlike) known.pop_back();
     used = known.insert(known.end(), nullptr);

@@ -1,6 +1,6 @@
-// The loop trees of kernels and calls that were lowered before: rounds of a loop, and whatever a program computes in several graphs, have kernels that
-// are one kernel. Kernels of one form, which differ in lengths and places, mostly have one tree, and so have calls: their sizes are found
-// without making it again. Under the lock of evaluations.
+// The loop trees of kernels and calls that were lowered before: rounds of a loop, and whatever a program computes in several graphs,
+// have kernels that are one kernel. Kernels of one form, which differ in lengths and places, mostly have one tree, and so have calls:
+// their sizes are found without making it again. Under the lock of evaluations.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ class LoweredKernels {
   Alike& of_form(uint64_t form);
 
   std::unordered_multimap<uint64_t, Known> known_;  // by the hash of the work
-  std::unordered_map<uint64_t, Alike> forms_;  // by the hash of its form
+  std::unordered_map<uint64_t, Alike> forms_;       // by the hash of its form
 };
 
 }  // namespace tenon::runtime

@@ -35,8 +35,7 @@ struct Allocator::FreeBlock {
 
 Allocator::Source Allocator::system_source() { return {acquire_from_system, release_to_system}; }
 
-Allocator::Allocator(Source source, int64_t limit, int64_t cache_limit)
-    : source_(source), limit_(limit), cache_limit_(cache_limit) {
+Allocator::Allocator(Source source, int64_t limit, int64_t cache_limit) : source_(source), limit_(limit), cache_limit_(cache_limit) {
   static_assert(sizeof(FreeBlock) <= kAlign);
 }
 
@@ -48,8 +47,7 @@ Allocator& Allocator::global() {
   return *a;
 }
 ir::Mutex& Allocator::global_mutex() { return global().mutex_; }
-[[maybe_unused]] const bool memory_held_over_fork =
-    ir::hold_over_fork(ir::ForkOrder::Memory, ir::fork_lock<Allocator::global_mutex>());
+[[maybe_unused]] const bool memory_held_over_fork = ir::hold_over_fork(ir::ForkOrder::Memory, ir::fork_lock<Allocator::global_mutex>());
 
 size_t Allocator::class_bytes(size_t bytes) { return size_class(bytes, kAlign).bytes; }
 
@@ -192,8 +190,8 @@ void Allocator::reset_peak() {
 }
 
 void Allocator::fail(size_t bytes) const {
-  std::string text = "Tenon CPU out of memory: tried to allocate " + readable_bytes(static_cast<double>(bytes)) +
-                     " (" + readable_bytes(static_cast<double>(stats_.allocated)) + " already allocated; " +
+  std::string text = "Tenon CPU out of memory: tried to allocate " + readable_bytes(static_cast<double>(bytes)) + " (" +
+                     readable_bytes(static_cast<double>(stats_.allocated)) + " already allocated; " +
                      readable_bytes(static_cast<double>(stats_.cached)) + " cached; ";
   text += limit_ > 0 ? "limit " + readable_bytes(static_cast<double>(limit_)) + ")" : "no limit set)";
   throw OutOfMemory(text);

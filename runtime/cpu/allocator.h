@@ -60,8 +60,7 @@ class Allocator {
   void* take_fresh(size_t bytes);
   void link(FreeBlock* block);
   void unlink(FreeBlock* block) noexcept;
-  void evict(
-      int64_t keep) noexcept;  // frees the least recently freed blocks until at most `keep` bytes are cached
+  void evict(int64_t keep) noexcept;  // frees the least recently freed blocks until at most `keep` bytes are cached
   [[noreturn]] void fail(size_t bytes) const;
 
   mutable ir::Mutex mutex_;
@@ -70,7 +69,7 @@ class Allocator {
   MemoryStats stats_;
   std::array<FreeBlock*, kClasses> free_{};  // most recently freed first
   std::unordered_map<void*, Lent> lent_;
-  FreeBlock* newest_ = nullptr;              // all free blocks by time of release
+  FreeBlock* newest_ = nullptr;  // all free blocks by time of release
   FreeBlock* oldest_ = nullptr;
 };
 

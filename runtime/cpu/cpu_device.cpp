@@ -12,10 +12,10 @@
 #include "codegen/executable.h"
 #include "codegen/interpreter/interpreter.h"
 #include "codegen/llvm/jit.h"
-#include "runtime/history/profiler.h"
 #include "runtime/cpu/allocator.h"
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/history/profiler.h"
 
 namespace tenon::runtime {
 namespace {
@@ -62,8 +62,7 @@ void copy_bytes(void* to, const void* from, size_t bytes) {
     return;
   }
   ThreadPool::global().parallel_for(count, kPiece, [&](int64_t begin, int64_t end, int) {
-    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
-                static_cast<size_t>(end - begin));
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin, static_cast<size_t>(end - begin));
   });
 }
 
@@ -147,8 +146,8 @@ class CpuDevice final : public Device {
     return options.backend != Options::Backend::Interpreter && llvm_backend::available();
   }
   std::string code_version() const override {
-    static const std::string version = "llvm " + llvm_backend::version() + "\ncpu " + llvm_backend::host_cpu() +
-                                       "\nfeatures " + llvm_backend::host_features();
+    static const std::string version =
+        "llvm " + llvm_backend::version() + "\ncpu " + llvm_backend::host_cpu() + "\nfeatures " + llvm_backend::host_features();
     return version;
   }
   std::string compile(const ir::LoopTree& tree) override { return llvm_backend::compile_object(tree); }
@@ -165,8 +164,7 @@ class CpuDevice final : public Device {
     if (static_cast<const CpuCode&>(first).executable.compare_exchange_strong(none, by.load(), std::memory_order_acq_rel)) by = nullptr;
   }
   std::vector<CodeForm> code_forms() const override {
-    return llvm_backend::available() ? std::vector{CodeForm::LLVM, CodeForm::Assembly}
-                                     : std::vector<CodeForm>{};
+    return llvm_backend::available() ? std::vector{CodeForm::LLVM, CodeForm::Assembly} : std::vector<CodeForm>{};
   }
   std::string code_text(const ir::LoopTree& tree, CodeForm form) override {
     return form == CodeForm::LLVM ? llvm_backend::emit_ir(tree) : llvm_backend::emit_assembly(tree);
@@ -229,9 +227,8 @@ class CpuDevice final : public Device {
   std::atomic<double> inline_ns_{12e3};
 };
 
-[[maybe_unused]] const bool sketched =
-    register_sketch(CodeForm::LLVM, {.why_none = "This build has no LLVM.\n"}) &&
-    register_sketch(CodeForm::Assembly, {.why_none = "This build has no LLVM.\n"});
+[[maybe_unused]] const bool sketched = register_sketch(CodeForm::LLVM, {.why_none = "This build has no LLVM.\n"}) &&
+                                       register_sketch(CodeForm::Assembly, {.why_none = "This build has no LLVM.\n"});
 
 }  // namespace
 

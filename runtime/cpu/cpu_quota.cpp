@@ -119,14 +119,11 @@ double cpu_quota(const std::string& root) {
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const bool v2 = controllers.empty();
     if (!v2 && !contains(split(controllers, ','), "cpu")) continue;
-    for (const Mount& mount : mounts(root, v2))
-      result = std::min(result, least(root, mount, group, v2 ? quota_of_v2 : quota_of_v1));
+    for (const Mount& mount : mounts(root, v2)) result = std::min(result, least(root, mount, group, v2 ? quota_of_v2 : quota_of_v1));
   }
   return result;
 }
 
-int threads_of_quota(double quota, int cpus) {
-  return quota < cpus ? std::max(1, static_cast<int>(quota)) : cpus;
-}
+int threads_of_quota(double quota, int cpus) { return quota < cpus ? std::max(1, static_cast<int>(quota)) : cpus; }
 
 }  // namespace tenon::runtime

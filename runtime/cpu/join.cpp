@@ -70,9 +70,7 @@ void stream_together(std::byte* to, const std::byte* from, int64_t to_pitch, int
       }
     });
   }
-  each([&](std::byte* out, const std::byte* in, size_t start) {
-    std::memcpy(out + start + end, in + start + end, bytes - start - end);
-  });
+  each([&](std::byte* out, const std::byte* in, size_t start) { std::memcpy(out + start + end, in + start + end, bytes - start - end); });
 }
 
 // Copies `count` runs with stores past the caches; `end_streaming` makes them visible to other threads.
@@ -110,8 +108,7 @@ void end_streaming() {}
 
 // `count` runs of `bytes` bytes that are `to_pitch` and `from_pitch` apart. A short run is two moves that may overlap:
 // calling memcpy for it would cost more than they do.
-void copy_runs(std::byte* to, const std::byte* from, int64_t to_pitch, int64_t from_pitch, size_t bytes, int64_t count,
-               bool streams) {
+void copy_runs(std::byte* to, const std::byte* from, int64_t to_pitch, int64_t from_pitch, size_t bytes, int64_t count, bool streams) {
   const auto two_moves = [&](auto word) {
     auto tail = word;
     const size_t last = bytes - sizeof word;
@@ -203,9 +200,8 @@ class Join {
   }
 
   void lay_in_row(int64_t row, int64_t column, int64_t stop) const {
-    const auto after = std::upper_bound(
-        parts_.begin(), parts_.end(), column,
-        [](int64_t at, const JoinPart& part) { return at < part.to; });
+    const auto after =
+        std::upper_bound(parts_.begin(), parts_.end(), column, [](int64_t at, const JoinPart& part) { return at < part.to; });
     for (auto p = static_cast<size_t>(after - parts_.begin()) - 1; column < stop; ++p) {
       const int64_t first = parts_[p].to, width = width_of(p), until = std::min(stop, first + width);
       copy(p, row * width + column - first, row * width + until - first);
@@ -214,9 +210,7 @@ class Join {
   }
 
   // Elements of a part in one row: it starts where the next one does not yet.
-  int64_t width_of(size_t p) const {
-    return (p + 1 < parts_.size() ? parts_[p + 1].to : row_) - parts_[p].to;
-  }
+  int64_t width_of(size_t p) const { return (p + 1 < parts_.size() ? parts_[p + 1].to : row_) - parts_[p].to; }
 
   // Elements [begin, end) of a part, in row-major order: whole runs by the row, what is cut off before and after alone.
   void copy(size_t p, int64_t begin, int64_t end) const {
@@ -253,8 +247,7 @@ class Join {
     std::byte* result = result_ + to * item_;
     if (source == result) return;  // the part lies where it belongs already
     if (count == 1 || (run.to == 1 && run.from == 1))
-      return copy_runs(result, source, row.to * item_, row.from * item_, static_cast<size_t>(count * item_), rows,
-                       streams_);
+      return copy_runs(result, source, row.to * item_, row.from * item_, static_cast<size_t>(count * item_), rows, streams_);
     for (int64_t r = 0; r < rows; ++r) {
       copy_strided(result, source, run, count);
       result += row.to * item_;

@@ -168,8 +168,8 @@ bool has_avx512() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_su
 
 // 64 at a time while there is room: elements of 4 or 8 bytes move together in a register. Moves `begin` and `to` on.
 template <typename T>
-__attribute__((target("avx512f,avx512bw,popcnt"))) void pack_on_avx512(const T* x, const uint8_t* mask, int64_t& begin,
-                                                                       int64_t end, T*& to, const T* last) {
+__attribute__((target("avx512f,avx512bw,popcnt"))) void pack_on_avx512(const T* x, const uint8_t* mask, int64_t& begin, int64_t end, T*& to,
+                                                                       const T* last) {
   constexpr int64_t kStep = 64;
   constexpr int kLanes = 64 / sizeof(T);
   for (; begin + kStep <= end && last - to >= kStep; begin += kStep) {
@@ -204,23 +204,22 @@ void pack_elements(const T* x, const uint8_t* mask, int64_t begin, int64_t end, 
 
 void compress(const ir::Node& node, const void* x, const uint8_t* mask, void* result) {
   const int64_t item = ir::item_size(node.dtype()), bytes = node.shape()[1] * item;
-  each_block(node, mask, node.inputs()[1]->numel(), node.ints()[0],
-             [&](int64_t begin, int64_t end, int64_t start, int64_t count) {
-               const auto as = [&](auto type) {
-                 using T = decltype(type);
-                 pack_elements(static_cast<const T*>(x), mask, begin, end, static_cast<T*>(result) + start, count);
-               };
-               if (bytes == item) {
-                 if (item == 1) return as(uint8_t{});
-                 if (item == 2) return as(uint16_t{});
-                 return item == 4 ? as(uint32_t{}) : as(uint64_t{});
-               }
-               auto* to = static_cast<std::byte*>(result) + start * bytes;
-               for_each_true(mask, begin, end, [&](int64_t row) {
-                 std::memcpy(to, static_cast<const std::byte*>(x) + row * bytes, static_cast<size_t>(bytes));
-                 to += bytes;
-               });
-             });
+  each_block(node, mask, node.inputs()[1]->numel(), node.ints()[0], [&](int64_t begin, int64_t end, int64_t start, int64_t count) {
+    const auto as = [&](auto type) {
+      using T = decltype(type);
+      pack_elements(static_cast<const T*>(x), mask, begin, end, static_cast<T*>(result) + start, count);
+    };
+    if (bytes == item) {
+      if (item == 1) return as(uint8_t{});
+      if (item == 2) return as(uint16_t{});
+      return item == 4 ? as(uint32_t{}) : as(uint64_t{});
+    }
+    auto* to = static_cast<std::byte*>(result) + start * bytes;
+    for_each_true(mask, begin, end, [&](int64_t row) {
+      std::memcpy(to, static_cast<const std::byte*>(x) + row * bytes, static_cast<size_t>(bytes));
+      to += bytes;
+    });
+  });
 }
 
 void scatter_mask(const ir::Node& node, const uint8_t* mask, const void* value, void* result) {
@@ -247,11 +246,9 @@ void scatter_mask(const ir::Node& node, const uint8_t* mask, const void* value, 
 
 void run_masked(const ir::Node& node, void* const* buffers) {
   switch (node.op()) {
-    case Op::Nonzero:
-      return nonzero(node, static_cast<const uint8_t*>(buffers[0]), static_cast<int64_t*>(buffers[1]));
+    case Op::Nonzero: return nonzero(node, static_cast<const uint8_t*>(buffers[0]), static_cast<int64_t*>(buffers[1]));
     case Op::Compress: return compress(node, buffers[0], static_cast<const uint8_t*>(buffers[1]), buffers[2]);
-    default:
-      return scatter_mask(node, static_cast<const uint8_t*>(buffers[0]), buffers[1], buffers[2]);
+    default: return scatter_mask(node, static_cast<const uint8_t*>(buffers[0]), buffers[1], buffers[2]);
   }
 }
 

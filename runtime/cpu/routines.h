@@ -24,11 +24,9 @@ Lines lines_of(const ir::Dims& shape, int64_t dim);
 struct Ranks {
   int64_t first, count;
 };
-void sort_lines(ir::DType dtype, const Lines& lines, bool descending, const Ranks& ranks, const void* x,
-                int64_t* order);
+void sort_lines(ir::DType dtype, const Lines& lines, bool descending, const Ranks& ranks, const void* x, int64_t* order);
 // The same, without sorting what is not wanted.
-void select_lines(ir::DType dtype, const Lines& lines, bool descending, const Ranks& ranks, const void* x,
-                  int64_t* order);
+void select_lines(ir::DType dtype, const Lines& lines, bool descending, const Ranks& ranks, const void* x, int64_t* order);
 
 // Nonzero, Compress, ScatterMask.
 void run_masked(const ir::Node& node, void* const* buffers);

@@ -40,8 +40,8 @@ void check_indices(const ir::Call& call, const int64_t* index) {
     }
   });
   if (!found) return;
-  throw std::runtime_error("index " + std::to_string(bad.load()) + " is out of bounds for dimension " +
-                           std::to_string(node.ints()[0]) + " with size " + std::to_string(size));
+  throw std::runtime_error("index " + std::to_string(bad.load()) + " is out of bounds for dimension " + std::to_string(node.ints()[0]) +
+                           " with size " + std::to_string(size));
 }
 
 // Sums, products and extremes as ir::evaluate has them; halves are computed in float and rounded each time.
@@ -126,8 +126,7 @@ class Scatter {
   // Sums and products wrap, as unsigned numbers do; only extremes see the sign.
   template <typename Signed, typename Unsigned>
   void extremes_signed() const {
-    if (node_.op() == Op::ScatterMax || node_.op() == Op::ScatterMin)
-      return by_op<Signed, Arithmetic<Signed>>();
+    if (node_.op() == Op::ScatterMax || node_.op() == Op::ScatterMin) return by_op<Signed, Arithmetic<Signed>>();
     by_op<Unsigned, Arithmetic<Unsigned>>();
   }
 
@@ -149,8 +148,7 @@ class Scatter {
   template <typename T, typename F>
   void units(F f) const {
     const int64_t of_unit = shape_[dim_] * run_ / pieces_;
-    ThreadPool::global().parallel_for(rows_ * pieces_,
-                                      std::max<int64_t>(1, kGrain / std::max<int64_t>(1, of_unit)),
+    ThreadPool::global().parallel_for(rows_ * pieces_, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, of_unit)),
                                       [&](int64_t begin, int64_t end, int) {
                                         for (int64_t u = begin; u < end; ++u) unit<T>(u, f);
                                       });

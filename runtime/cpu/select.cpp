@@ -22,15 +22,15 @@
 namespace tenon::runtime {
 namespace {
 
-constexpr int64_t kShort = 40;          // lines up to this long are sorted
-constexpr int64_t kMostKept = 1024;     // places that are kept in one pass
-constexpr int64_t kBlock = 32;          // keys held against the limit at a time
-constexpr int64_t kKeys = 256;          // made from elements at a time
-constexpr int64_t kPiece = 1 << 15;     // least elements of a piece of a line
-constexpr int64_t kGrain = 1 << 14;     // elements of lines that a thread takes at a time
-constexpr int64_t kFewLeft = 1 << 11;   // candidates that are simply sorted
-constexpr int64_t kLineBytes = 64;      // of a cache line
-constexpr int64_t kPartition = 1 << 12; // lines up to this long are partitioned by comparing
+constexpr int64_t kShort = 40;           // lines up to this long are sorted
+constexpr int64_t kMostKept = 1024;      // places that are kept in one pass
+constexpr int64_t kBlock = 32;           // keys held against the limit at a time
+constexpr int64_t kKeys = 256;           // made from elements at a time
+constexpr int64_t kPiece = 1 << 15;      // least elements of a piece of a line
+constexpr int64_t kGrain = 1 << 14;      // elements of lines that a thread takes at a time
+constexpr int64_t kFewLeft = 1 << 11;    // candidates that are simply sorted
+constexpr int64_t kLineBytes = 64;       // of a cache line
+constexpr int64_t kPartition = 1 << 12;  // lines up to this long are partitioned by comparing
 constexpr int kDigitBits = 11;
 
 template <typename T>
@@ -150,8 +150,8 @@ class Kept {
   bool limited_ = false;  // there are enough of them for a limit
 };
 
-constexpr int64_t kMinima = 16;       // of a short line, side by side
-constexpr int64_t kCandidates = 64;   // that are ranked by comparing all with all
+constexpr int64_t kMinima = 16;      // of a short line, side by side
+constexpr int64_t kCandidates = 64;  // that are ranked by comparing all with all
 
 // The places of the keys of a line, at most kKeys of them, that may be among its least `most` (up to kMinima), in order;
 // how many these are.
@@ -288,12 +288,9 @@ class Selector {
     const Key* bits = elements_of(line, 1, copy);
     if (!keeps()) return by_digits(line, bits, pieces);
     std::vector<Kept<Key, Place>> parts(static_cast<size_t>(pieces), {ranks_.first + ranks_.count, by_});
-    each_piece(pieces, [&](int64_t p, int64_t begin, int64_t end) {
-      parts[p].add(bits + begin, end - begin, begin);
-    });
+    each_piece(pieces, [&](int64_t p, int64_t begin, int64_t end) { parts[p].add(bits + begin, end - begin, begin); });
     Kept<Key, Place>& all = parts[0];
-    for (size_t p = 1; p < parts.size(); ++p)
-      all.elements.insert(all.elements.end(), parts[p].elements.begin(), parts[p].elements.end());
+    for (size_t p = 1; p < parts.size(); ++p) all.elements.insert(all.elements.end(), parts[p].elements.begin(), parts[p].elements.end());
     finish_kept(line, all);
   }
 
@@ -311,8 +308,7 @@ class Selector {
 
   void write(int64_t line, const Element* elements) const {
     int64_t* to = result_ + results_.first(line);
-    for (int64_t i = 0; i < ranks_.count; ++i)
-      to[i * results_.stride] = static_cast<int64_t>(elements[i].place);
+    for (int64_t i = 0; i < ranks_.count; ++i) to[i * results_.stride] = static_cast<int64_t>(elements[i].place);
   }
 
   // --- by digits
@@ -422,10 +418,8 @@ class Selector {
 
 }  // namespace
 
-void select_lines(ir::DType dtype, const Lines& lines, bool descending, const Ranks& ranks, const void* x,
-                  int64_t* order) {
-  if (lines.count <= kShort || ranks.count * 2 >= lines.count)
-    return sort_lines(dtype, lines, descending, ranks, x, order);
+void select_lines(ir::DType dtype, const Lines& lines, bool descending, const Ranks& ranks, const void* x, int64_t* order) {
+  if (lines.count <= kShort || ranks.count * 2 >= lines.count) return sort_lines(dtype, lines, descending, ranks, x, order);
   with_key_and_place(dtype, lines.count, [&](auto key, auto place) {
     Selector<decltype(key), decltype(place)>(lines, Order(dtype, descending), ranks, x, order).run();
   });

@@ -46,11 +46,10 @@ class Sorter {
       for (int64_t line = 0; line < lines_.lines(); ++line) sort_in_pieces(line, pieces, scratch);
       return;
     }
-    pool.parallel_for(lines_.lines(), std::max<int64_t>(1, kGrain / lines_.count),
-                      [&](int64_t begin, int64_t end, int) {
-                        Scratch scratch(lines_.count);
-                        for (int64_t line = begin; line < end; ++line) sort(line, scratch);
-                      });
+    pool.parallel_for(lines_.lines(), std::max<int64_t>(1, kGrain / lines_.count), [&](int64_t begin, int64_t end, int) {
+      Scratch scratch(lines_.count);
+      for (int64_t line = begin; line < end; ++line) sort(line, scratch);
+    });
   }
 
  private:
@@ -78,8 +77,7 @@ class Sorter {
     int64_t* to = result_ + results_.first(line);
     begin = std::max(begin, ranks_.first);
     end = std::min(end, ranks_.first + ranks_.count);
-    for (int64_t i = begin; i < end; ++i)
-      to[(i - ranks_.first) * results_.stride] = static_cast<int64_t>(from[i].place);
+    for (int64_t i = begin; i < end; ++i) to[(i - ranks_.first) * results_.stride] = static_cast<int64_t>(from[i].place);
   }
 
   void sort(int64_t line, Scratch& scratch) const {
@@ -123,9 +121,7 @@ class Sorter {
       for (size_t d = 0; d < kDigits; ++d) {
         for (int64_t p = 0; p < pieces; ++p) next += std::exchange(starts[p][d], next);
       }
-      each_piece([&](int64_t p, int64_t begin, int64_t end) {
-        move_by_digit(s.from + begin, end - begin, byte, starts[p].data(), s.to);
-      });
+      each_piece([&](int64_t p, int64_t begin, int64_t end) { move_by_digit(s.from + begin, end - begin, byte, starts[p].data(), s.to); });
       std::swap(s.from, s.to);
     }
     each_piece([&](int64_t, int64_t begin, int64_t end) { write(line, begin, end, s.from); });

@@ -12,7 +12,7 @@
 
 namespace tenon::runtime {
 
-void* acquire_from_system(size_t bytes) noexcept;  // 64-byte aligned; null if there is no memory
+void* acquire_from_system(size_t bytes) noexcept;            // 64-byte aligned; null if there is no memory
 void release_to_system(void* block, size_t bytes) noexcept;  // bytes as acquired
 
 }  // namespace tenon::runtime

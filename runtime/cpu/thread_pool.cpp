@@ -9,8 +9,8 @@
 
 #include "runtime/base/background.h"
 #include "runtime/base/options.h"
-#include "runtime/history/profiler.h"
 #include "runtime/cpu/cpu_quota.h"
+#include "runtime/history/profiler.h"
 
 namespace tenon::runtime {
 namespace {

@@ -28,8 +28,7 @@ class ThreadPool {
  public:
   static constexpr std::chrono::microseconds kSpin{40};
 
-  explicit ThreadPool(
-      int threads);  // counting the caller; the workers start with the first job that needs them
+  explicit ThreadPool(int threads);  // counting the caller; the workers start with the first job that needs them
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -67,7 +66,7 @@ class ThreadPool {
   };
   struct Worker {
     std::thread thread;
-    std::atomic<int> cpu{-1};         // where it went to sleep
+    std::atomic<int> cpu{-1};          // where it went to sleep
     std::atomic<bool> steered{false};  // off the caller's processor, from `allowed`, which it takes again itself
     cpu_set_t allowed;
   };

@@ -21,10 +21,8 @@ __attribute__((target("avx2,fma"), noinline)) void run_on_avx2(Loop loop) {
 
 template <typename Loop>
 void vectorised(Loop loop) {
-  if (has_avx2_and_fma())
-    run_on_avx2(loop);
-  else
-    loop();
+  if (has_avx2_and_fma()) run_on_avx2(loop);
+  else loop();
 }
 #else
 template <typename Loop>

@@ -25,7 +25,10 @@ bool is_on(const char* variable, bool otherwise) {
 }  // namespace
 
 Allocator::Allocator(Context& context, int index, const std::vector<CUstream>& streams)
-    : context_(context), index_(index), streams_(streams), caches_(is_on("TENON_CUDA_CACHE", true)),
+    : context_(context),
+      index_(index),
+      streams_(streams),
+      caches_(is_on("TENON_CUDA_CACHE", true)),
       poisons_(is_on("TENON_CUDA_POISON", false)) {}
 
 void* Allocator::allocate(size_t bytes, Stream stream) { return allocate(bytes, stream, false, 0); }
@@ -171,10 +174,10 @@ void Allocator::fail(size_t bytes) {
   size_t free = 0, total = 0;
   context_.api().memory_info(&free, &total);
   const auto readable = [](auto count) { return readable_bytes(static_cast<double>(count)); };
-  std::string text = "CUDA out of memory. Tried to allocate " + readable(std::min(bytes, kLargestBlock)) + ". GPU " + std::to_string(index_) +
-                     " has a total capacity of " + readable(total) + " of which " + readable(free) + " is free. Of the allocated memory " +
-                     readable(stats_.allocated) + " is allocated by Tenon, and " + readable(stats_.reserved - stats_.allocated) +
-                     " is reserved by Tenon but unallocated.";
+  std::string text = "CUDA out of memory. Tried to allocate " + readable(std::min(bytes, kLargestBlock)) + ". GPU " +
+                     std::to_string(index_) + " has a total capacity of " + readable(total) + " of which " + readable(free) +
+                     " is free. Of the allocated memory " + readable(stats_.allocated) + " is allocated by Tenon, and " +
+                     readable(stats_.reserved - stats_.allocated) + " is reserved by Tenon but unallocated.";
   if (limit_ > 0) text += " The limit that was set is " + readable(limit_) + ".";
   throw OutOfMemory(text);
 }

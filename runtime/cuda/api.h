@@ -109,6 +109,7 @@ enum CublasComputeType : int { kCompute32F = 68, kCompute32FPedantic = 69, kComp
 enum CublasAlgorithm : int { kGemmDefault = -1 };
 
 // --- the driver: X(name in the struct, exported name, result, parameters)
+// clang-format off
 #define TENON_CUDA_DRIVER(X) \
   X(init, cuInit, CUresult, (unsigned)) \
   X(driver_version, cuDriverGetVersion, CUresult, (int*)) \
@@ -152,8 +153,10 @@ enum CublasAlgorithm : int { kGemmDefault = -1 };
   X(function_set, cuFuncSetAttribute, CUresult, (CUfunction, int, int)) \
   X(launch, cuLaunchKernel, CUresult, \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))
+// clang-format on
 
 // --- CUDA graphs, which the driver library has too
+// clang-format off
 #define TENON_CUDA_GRAPHS(X) \
   X(stream_begin_capture, cuStreamBeginCapture_v2, CUresult, (CUstream, int)) \
   X(stream_end_capture, cuStreamEndCapture, CUresult, (CUstream, CUgraph*)) \
@@ -166,8 +169,10 @@ enum CublasAlgorithm : int { kGemmDefault = -1 };
   X(graph_launch, cuGraphLaunch, CUresult, (CUgraphExec, CUstream)) \
   X(graph_destroy, cuGraphDestroy, CUresult, (CUgraph)) \
   X(graph_exec_destroy, cuGraphExecDestroy, CUresult, (CUgraphExec))
+// clang-format on
 
 // --- NVRTC
+// clang-format off
 #define TENON_NVRTC(X) \
   X(version, nvrtcVersion, int, (int*, int*)) \
   X(create, nvrtcCreateProgram, int, (nvrtcProgram*, const char*, const char*, int, const char* const*, const char* const*)) \
@@ -182,8 +187,10 @@ enum CublasAlgorithm : int { kGemmDefault = -1 };
   X(arch_count, nvrtcGetNumSupportedArchs, int, (int*)) \
   X(archs, nvrtcGetSupportedArchs, int, (int*)) \
   X(error_string, nvrtcGetErrorString, const char*, (int))
+// clang-format on
 
 // --- cuBLAS
+// clang-format off
 #define TENON_CUBLAS(X) \
   X(create, cublasCreate_v2, int, (cublasHandle_t*)) \
   X(get_version, cublasGetVersion_v2, int, (cublasHandle_t, int*)) \
@@ -194,6 +201,7 @@ enum CublasAlgorithm : int { kGemmDefault = -1 };
     (cublasHandle_t, int, int, int, int, int, const void*, const void*, int, int, long long, const void*, int, int, long long, \
      const void*, void*, int, int, long long, int, int, int)) \
   X(status_string, cublasGetStatusString, const char*, (int))
+// clang-format on
 
 #define TENON_POINTER(name, symbol, result, parameters) result(*name) parameters = nullptr;
 struct Driver {

@@ -21,7 +21,9 @@ void check(int result, const char* call) {
 
 class Program {
  public:
-  explicit Program(const std::string& text) { check(api().create(&program_, text.c_str(), "kernel.cu", 0, nullptr, nullptr), "nvrtcCreateProgram"); }
+  explicit Program(const std::string& text) {
+    check(api().create(&program_, text.c_str(), "kernel.cu", 0, nullptr, nullptr), "nvrtcCreateProgram");
+  }
   ~Program() { api().destroy(&program_); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;

@@ -52,8 +52,7 @@ bool refuses_to_wait(CUresult result) {
 
 std::string error_text(CUresult result) {
   const char* text = nullptr;
-  if (const Driver* api = driver(); !api || api->error_string(result, &text) != kSuccess || !text)
-    return "error " + std::to_string(result);
+  if (const Driver* api = driver(); !api || api->error_string(result, &text) != kSuccess || !text) return "error " + std::to_string(result);
   return text;
 }
 
@@ -93,7 +92,8 @@ void Context::lose(CUresult result, const char* call) {
     std::string names;
     for (const std::string& name : running_) names += (names.empty() ? "'" : ", '") + name + "'";
     if (more_were_running_) names = "..., " + names;
-    why_lost_ = "CUDA error: " + error_text(result) + " (seen by " + call + "); cuda:" + std::to_string(index_) + " is lost with all that lies on it";
+    why_lost_ = "CUDA error: " + error_text(result) + " (seen by " + call + "); cuda:" + std::to_string(index_) +
+                " is lost with all that lies on it";
     if (!names.empty()) why_lost_ += ". It happened in one of the kernels launched last: " + names;
     lost_.store(true, std::memory_order_release);
   }

@@ -28,8 +28,9 @@ Devices find_devices() {
     return found;
   }
   if (const CUresult result = api->init(0); result != kSuccess) {
-    found.why_none = result == kErrorNoDevice ? "No CUDA GPUs are available: the driver " + driver_library().file + " is there, and sees none"
-                                              : "the driver " + driver_library().file + " does not start: " + error_text(result);
+    found.why_none = result == kErrorNoDevice
+                         ? "No CUDA GPUs are available: the driver " + driver_library().file + " is there, and sees none"
+                         : "the driver " + driver_library().file + " does not start: " + error_text(result);
     return found;
   }
   int count = 0;
@@ -63,8 +64,7 @@ const Devices& devices() {
 CudaDevice& device(int index) {
   const Devices& found = devices();
   if (found.all.empty()) throw std::runtime_error(found.why_none);
-  if (index < 0 || static_cast<size_t>(index) >= found.all.size())
-    throw std::runtime_error("CUDA error: invalid device ordinal");
+  if (index < 0 || static_cast<size_t>(index) >= found.all.size()) throw std::runtime_error("CUDA error: invalid device ordinal");
   return *found.all[static_cast<size_t>(index)];
 }
 
@@ -88,11 +88,13 @@ std::string why_unavailable() { return devices().why_none; }
 
 std::string report() {
   const Devices& found = devices();
-  std::string text = found.all.empty() ? "cuda: not available: " + found.why_none + "\n" : "cuda: " + std::to_string(found.all.size()) + (found.all.size() == 1 ? " device\n" : " devices\n");
+  std::string text = found.all.empty() ? "cuda: not available: " + found.why_none + "\n"
+                                       : "cuda: " + std::to_string(found.all.size()) + (found.all.size() == 1 ? " device\n" : " devices\n");
   for (size_t i = 0; i < found.all.size(); ++i) {
     const Properties p = found.all[i]->properties();
-    text += "  cuda:" + std::to_string(i) + ": " + p.name + ", compute capability " + std::to_string(p.major) + "." + std::to_string(p.minor) +
-            ", " + std::to_string(p.multiprocessors) + " multiprocessors, " + std::to_string(p.total_memory >> 20) + " MB\n";
+    text += "  cuda:" + std::to_string(i) + ": " + p.name + ", compute capability " + std::to_string(p.major) + "." +
+            std::to_string(p.minor) + ", " + std::to_string(p.multiprocessors) + " multiprocessors, " +
+            std::to_string(p.total_memory >> 20) + " MB\n";
   }
   for (const std::string& line : found.refused) text += "  " + line + "\n";
   add(text, "driver", driver_library());
@@ -109,7 +111,8 @@ std::string report() {
   }
   const std::string products = found.all.front()->library_version();
   if (!products.empty()) return text + "  cuBLAS: " + cublas_library().file + "\n    version " + products + "\n";
-  return text + "  cuBLAS: " + (cublas_is_there() ? "there, not loaded before the first large matrix product" : "not found: products are generated") + "\n";
+  return text + "  cuBLAS: " +
+         (cublas_is_there() ? "there, not loaded before the first large matrix product" : "not found: products are generated") + "\n";
 }
 
 Properties properties(int index) { return device(index).properties(); }
@@ -121,8 +124,7 @@ void allow_tf32(bool allow) {
 
 void* allocate_pinned(size_t bytes) {
   void* block = device(0).allocate_pinned(std::max<size_t>(bytes, 1));
-  if (!block)
-    throw OutOfMemory("CUDA out of memory: no " + std::to_string(bytes) + " bytes of pinned host memory");
+  if (!block) throw OutOfMemory("CUDA out of memory: no " + std::to_string(bytes) + " bytes of pinned host memory");
   note_pinned(block, bytes);
   return block;
 }

@@ -83,7 +83,7 @@ struct CudaCode final : Code {
     unsigned shared_bytes = 0;  // that a launch brings
   };
   std::vector<Function> functions;  // by phase
-  unsigned threads = 0;               // of a block
+  unsigned threads = 0;             // of a block
   size_t buffers = 0, sizes = 0, scalars = 0;
 };
 
@@ -115,8 +115,12 @@ class ReadLater {
 class Implementation final : public CudaDevice {
  public:
   explicit Implementation(int index)
-      : CudaDevice(DeviceId{DeviceKind::Cuda, index}), context_(index), events_(context_),
-        allocator_(context_, index, streams_), staging_(context_, events_), notes_(context_),
+      : CudaDevice(DeviceId{DeviceKind::Cuda, index}),
+        context_(index),
+        events_(context_),
+        allocator_(context_, index, streams_),
+        staging_(context_, events_),
+        notes_(context_),
         products_(context_, [this](size_t bytes) { return allocator_.allocate(bytes, Stream::Main); }),
         architecture_(architecture_for(10 * context_.attribute(kComputeCapabilityMajor) + context_.attribute(kComputeCapabilityMinor))) {
     note_forks();
@@ -262,8 +266,9 @@ class Implementation final : public CudaDevice {
   }
   void copy(void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
-    hand_in(stream, {.words = {address(to), address(from), bytes},
-                     .call = [=, this](CUstream on) { check(api().copy_within(address(to), address(from), bytes, on), "cuMemcpyDtoDAsync"); }});
+    hand_in(stream, {.words = {address(to), address(from), bytes}, .call = [=, this](CUstream on) {
+                       check(api().copy_within(address(to), address(from), bytes, on), "cuMemcpyDtoDAsync");
+                     }});
   }
   bool copy_from_peer(Device& other, void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
@@ -285,9 +290,7 @@ class Implementation final : public CudaDevice {
     return form == CodeForm::CUDA ? text : compile_to_ptx(text, architecture_);
   }
   bool reports_code() const override { return true; }
-  std::vector<std::string> access_lines(const ir::LoopTree& tree, Sizes sizes) const override {
-    return cuda::access_lines(tree, sizes);
-  }
+  std::vector<std::string> access_lines(const ir::LoopTree& tree, Sizes sizes) const override { return cuda::access_lines(tree, sizes); }
 
   void launch(const Launch& launch, Stream stream) override;
   void interpret(const Uncompiled& work, Stream stream) override;
@@ -408,9 +411,9 @@ class Implementation final : public CudaDevice {
   CudaRecording* ending_ = nullptr;     // of the plan whose end has come
   std::vector<Work> held_;              // its work so far, `held_count_` pieces
   size_t held_count_ = 0;
-  int32_t step_ = -1;                   // that comes next
-  std::span<const StepOrder> order_;    // of its steps
-  std::optional<Entered> inside_;       // while a plan is handed in
+  int32_t step_ = -1;                 // that comes next
+  std::span<const StepOrder> order_;  // of its steps
+  std::optional<Entered> inside_;     // while a plan is handed in
   Architecture architecture_;
   Properties properties_;
   ir::GpuTarget target_;
@@ -480,8 +483,8 @@ std::vector<CodeUse> Implementation::uses(const Code& loaded) {
       check(api().function_get(&value, which, function.handle), "cuFuncGetAttribute");
       return value;
     };
-    uses.push_back({function.phase, attribute(kFunctionRegisters), attribute(kFunctionStaticShared) + static_cast<int>(function.shared_bytes),
-                    attribute(kFunctionLocal)});
+    uses.push_back({function.phase, attribute(kFunctionRegisters),
+                    attribute(kFunctionStaticShared) + static_cast<int>(function.shared_bytes), attribute(kFunctionLocal)});
   }
   return uses;
 }

@@ -19,7 +19,7 @@ class CudaDevice : public Device {
   virtual void* allocate_pinned(size_t bytes) = 0;  // null if there is no memory
   virtual void free_pinned(void* block) noexcept = 0;
   virtual void allow_tf32(bool allow) = 0;
-  virtual void open() = 0;  // what is made at its first use else: its context and streams
+  virtual void open() = 0;                    // what is made at its first use else: its context and streams
   virtual std::string library_version() = 0;  // of cuBLAS; empty until it is loaded
   virtual std::string library_failure() = 0;  // why it is not used; empty if nothing speaks against it
   virtual Event record_timed() = 0;           // in the main stream

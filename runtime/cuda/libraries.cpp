@@ -117,9 +117,9 @@ struct Loaded {
   const Functions* get() const { return library.found() ? &functions : nullptr; }
 };
 
-#define TENON_RESOLVE(name, symbol, result, parameters)                                     \
-  functions.name = reinterpret_cast<decltype(functions.name)>(dlsym(handle, #symbol));      \
-  if (!functions.name) return #symbol;                                                      \
+#define TENON_RESOLVE(name, symbol, result, parameters)                                \
+  functions.name = reinterpret_cast<decltype(functions.name)>(dlsym(handle, #symbol)); \
+  if (!functions.name) return #symbol;                                                 \
   if (!first) first = reinterpret_cast<void*>(functions.name);
 const char* resolve(void* handle, Driver& functions, void*& first) {
   TENON_CUDA_DRIVER(TENON_RESOLVE)
@@ -176,9 +176,7 @@ const Loaded<Cublas>& loaded_cublas() { return load<Cublas>(wanted_cublas()); }
 
 }  // namespace
 
-std::string Library::why() const {
-  return tried.empty() ? "nothing of its name is installed" : tried.front();
-}
+std::string Library::why() const { return tried.empty() ? "nothing of its name is installed" : tried.front(); }
 
 const Driver* driver() { return loaded_driver().get(); }
 const Graphs* graphs() {

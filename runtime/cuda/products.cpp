@@ -126,8 +126,7 @@ void Products::run(const ir::Call& call, const void* a, const void* b, void* res
   const auto operation = [&](size_t operand) { return transposed(operand) ? kCublasOpT : kCublasOpN; };
   const auto area = [](int rows, int columns) { return static_cast<long long>(rows) * columns; };
   check(cublas()->gemm(made, operation(1), operation(0), n, m, k, one, b, type, transposed(1) ? k : n, area(k, n), a, type,
-                       transposed(0) ? m : k, area(m, k), zero, result, type,
-                       n, area(m, n), batch, compute, kGemmDefault),
+                       transposed(0) ? m : k, area(m, k), zero, result, type, n, area(m, n), batch, compute, kGemmDefault),
         "cublasGemmStridedBatchedEx");
 }
 

@@ -91,8 +91,9 @@ void hand_in(Context& context, CUstream stream, const Work& work) {
   if (!work.function) return work.call(stream);
   const CUdeviceptr nowhere = 0;
   std::vector<void*> parameters = parameters_of(work, nowhere);
-  context.check(context.api().launch(work.function, work.blocks, 1, 1, work.threads, 1, 1, work.shared_bytes, stream, parameters.data(), nullptr),
-                "cuLaunchKernel");
+  context.check(
+      context.api().launch(work.function, work.blocks, 1, 1, work.threads, 1, 1, work.shared_bytes, stream, parameters.data(), nullptr),
+      "cuLaunchKernel");
 }
 
 CudaRecording::~CudaRecording() {
@@ -253,7 +254,8 @@ void CudaRecording::build(std::span<const Work> work, std::span<const StepOrder>
     const Work& piece = work[i];
     std::vector<CUgraphNode> nodes;
     for (const size_t b : before[i]) nodes.push_back(nodes_[b].node);
-    nodes_.push_back({piece.function, piece.blocks, piece.threads, piece.shared_bytes, piece.words, piece.numbers, add_node(graph_, piece, nodes)});
+    nodes_.push_back(
+        {piece.function, piece.blocks, piece.threads, piece.shared_bytes, piece.words, piece.numbers, add_node(graph_, piece, nodes)});
   }
   need(graphs()->graph_instantiate(&exec_, graph_, 0));
 }

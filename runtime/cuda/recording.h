@@ -1,13 +1,13 @@
 // Plans that repeat become CUDA graphs by themselves. Between the begin and the end of a plan the device notes its launches, then
 // hands them in together:
 //
-//   the first runs      one after another. What writes over memory that the plan was given comes last and, if it is several launches, as one
-//                       CUDA graph: so a refused launch overwrites nothing
+//   the first runs      one after another. What writes over memory that the plan was given comes last and, if it is several launches,
+//                       as one CUDA graph: so a refused launch overwrites nothing
 //   from the third on   as one CUDA graph, whose nodes come behind those of the steps that theirs comes behind (StepOrder): independent
 //                       branches of the plan are branches of the graph. Products of the library have one workspace, so they are a chain.
 //                       Where a later run has another argument (a buffer elsewhere), that node alone is updated
-//   numbers             that change from run to run (a learning rate) lie in one block on the device: a kernel whose scalars are others for the
-//                       first time reads them there from then on, and one copy before the graph writes them all
+//   numbers             that change from run to run (a learning rate) lie in one block on the device: a kernel whose scalars are others
+//                       for the first time reads them there from then on, and one copy before the graph writes them all
 //   another shape       a run whose launches are of other functions makes the graph anew; a plan that does so each time stays
 //                       with plain launches
 //   a refused call      Of capturing, building, updating or launching the graph. Then nothing of the run is handed in yet: it has plain
@@ -52,7 +52,8 @@ class CudaRecording final : public Recording {
       : context_(context), device_(device), stream_(stream), capturing_(capturing), runs_(repeats ? kPlainRuns : 0) {}
   ~CudaRecording() override;
 
-  // A run: its work is noted, step by step, then handed in. Throws what the driver says of a plain launch; some pieces may be handed in then.
+  // A run: its work is noted, step by step, then handed in. Throws what the driver says of a plain launch; some pieces may be handed in
+  // then.
   void begin() { has_overwritten_ = false; }
   void run(std::span<const Work> work, std::span<const StepOrder> order);
   bool has_overwritten() const { return has_overwritten_; }  // a piece that writes over what the plan was given is handed in

@@ -42,8 +42,7 @@ Sketches& sketches() {
 
 ir::DeviceTag tag_of(DeviceId id) {
   const auto checked = [&](int first, int most) {
-    if (id.index < 0 || id.index >= most)
-      throw std::runtime_error("there is no device with the index " + std::to_string(id.index));
+    if (id.index < 0 || id.index >= most) throw std::runtime_error("there is no device with the index " + std::to_string(id.index));
     return static_cast<ir::DeviceTag>(first + id.index);
   };
   switch (id.kind) {
@@ -68,9 +67,7 @@ std::string name_of(ir::DeviceTag tag) {
 
 Device& host_device() { return *registry().devices[kHostTag].load(std::memory_order_relaxed); }
 
-Device* find_device(ir::DeviceTag tag) {
-  return tag < 0 ? nullptr : registry().devices[tag].load(std::memory_order_acquire);
-}
+Device* find_device(ir::DeviceTag tag) { return tag < 0 ? nullptr : registry().devices[tag].load(std::memory_order_acquire); }
 
 Device& device_of(ir::DeviceTag tag) {
   if (Device* device = find_device(tag)) return *device;
@@ -118,7 +115,8 @@ void order(Device& device, Stream earlier, Stream later) { device.wait(later, de
 }  // namespace
 
 // Main streams have written `from` and had `to` before; they read `to`, and free `from`, afterwards.
-void copy_between(Device& to_device, void* to, Device& from_device, const void* from, size_t bytes, const std::shared_ptr<const void>& owner) {
+void copy_between(Device& to_device, void* to, Device& from_device, const void* from, size_t bytes,
+                  const std::shared_ptr<const void>& owner) {
   if (bytes == 0) return;
   if (&to_device == &from_device) return to_device.copy(to, from, bytes, Stream::Main);
   if (from_device.host_accesses_memory()) {

@@ -142,10 +142,10 @@ class Device {
   virtual bool keeps_packed_copies() const { return false; }
 
   // --- streams and events
-  virtual Event record(Stream stream) = 0;                  // after all work in it so far
+  virtual Event record(Stream stream) = 0;                   // after all work in it so far
   virtual void wait(Stream stream, const Event& event) = 0;  // later work in it starts after the event, of any device of the kind
-  virtual void synchronise(const Event& event) = 0;         // the host waits
-  virtual void synchronise() = 0;                           // for all work of all streams
+  virtual void synchronise(const Event& event) = 0;          // the host waits
+  virtual void synchronise() = 0;                            // for all work of all streams
   // Neither waits. One that does its work within its calls has no more to say.
   virtual bool is_past(const Event&) { return true; }
   virtual void throw_failure() {}  // the LateFailure of work that is past, if there was one
@@ -168,7 +168,7 @@ class Device {
   virtual int owner_of(const void*) { return id_.index; }
   virtual MemoryStats memory_stats() const = 0;
   virtual void reset_peak_memory_stats() = 0;
-  virtual void empty_cache() noexcept = 0;  // gives freed blocks back to the system
+  virtual void empty_cache() noexcept = 0;   // gives freed blocks back to the system
   virtual void set_memory_limit(int64_t) {}  // bytes; 0: none
 
   // --- copies. Memory of the host is read before the call returns, and written when it returns.
@@ -182,14 +182,15 @@ class Device {
   virtual bool copy_from_peer(Device&, void*, const void*, size_t, Stream) { return false; }
 
   // --- code
-  virtual bool compiles(const Options& options) const = 0;  // false: kernels are interpreted
-  virtual std::string code_version() const = 0;  // what decides the bytes that compile gives beside the tree's text
+  virtual bool compiles(const Options& options) const = 0;    // false: kernels are interpreted
+  virtual std::string code_version() const = 0;               // what decides the bytes that compile gives beside the tree's text
   virtual std::string compile(const ir::LoopTree& tree) = 0;  // for the disk cache too; several at the same time
   virtual std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) = 0;
   // Code that is there at once and runs slower, with the same bits; null: there is none.
   virtual std::unique_ptr<Code> load_first(const ir::LoopTree&) { return nullptr; }
-  virtual void replace(const Code& /*first*/, std::unique_ptr<Code> /*compiled*/) {}  // launches may be running; of two for one, one is dropped
-  virtual std::vector<CodeForm> code_forms() const { return {}; }  // in which its code can be shown
+  virtual void replace(const Code& /*first*/, std::unique_ptr<Code> /*compiled*/) {
+  }                                                                            // launches may be running; of two for one, one is dropped
+  virtual std::vector<CodeForm> code_forms() const { return {}; }              // in which its code can be shown
   virtual std::string code_text(const ir::LoopTree&, CodeForm) { return {}; }  // in one of them
   // Whether a report compiles its kernels, to say what `uses` and `access_lines` know of them.
   virtual bool reports_code() const { return false; }
@@ -204,9 +205,9 @@ class Device {
   virtual void call_library(const Uncompiled& call, Stream stream) = 0;
 
   // A plan whose work is for this device alone begins and ends. In between the device may hold work of the main stream back;
-  // all of it is handed in when end_plan returns, or dropped by drop_plan after a failure, which says whether nothing is overwritten of what
-  // the plan was given. `recording` is the plan's own; `is_again`: of one that was made in place of another, which has run. What is handed in
-  // behind begin_step is of that step; steps may run in any order that `order`, the plan's own, allows.
+  // all of it is handed in when end_plan returns, or dropped by drop_plan after a failure, which says whether nothing is overwritten of
+  // what the plan was given. `recording` is the plan's own; `is_again`: of one that was made in place of another, which has run. What
+  // is handed in behind begin_step is of that step; steps may run in any order that `order`, the plan's own, allows.
   virtual void begin_plan(std::shared_ptr<Recording>&, bool /*is_again*/, std::span<const StepOrder> /*order*/) {}
   virtual void begin_step(size_t) {}
   virtual void end_plan() {}
@@ -220,13 +221,13 @@ class Device {
   ir::DeviceTag tag_;
 };
 
-Device& host_device();                    // the CPU
+Device& host_device();                       // the CPU
 std::unique_ptr<Device> make_host_device();  // the one function that its backend defines: cpu/cpu_device.cpp
-Device* find_device(ir::DeviceTag tag);   // null if there is none
-Device& device_of(ir::DeviceTag tag);     // throws std::runtime_error if there is none
+Device* find_device(ir::DeviceTag tag);      // null if there is none
+Device& device_of(ir::DeviceTag tag);        // throws std::runtime_error if there is none
 Device& device_of(const ir::Node& node);
-std::vector<Device*> all_devices();       // the host first
-bool only_host();                         // no other device is registered
+std::vector<Device*> all_devices();  // the host first
+bool only_host();                    // no other device is registered
 // It stays for the life of the process. Throws std::runtime_error if there is one already.
 Device& register_device(std::unique_ptr<Device> device);
 

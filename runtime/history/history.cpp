@@ -99,7 +99,8 @@ std::string profile_summary() {
            column(row.us > 0 ? bytes / row.us * 1e-3 : 0.0, 2, 9);
   };
   for (size_t i = 0; i < rows.size() && i < kShown; ++i) {
-    text += numbers(rows[i]) + ir::right_aligned(std::to_string(rows[i].facts->plan), 6) + "  " + rows[i].facts->name + "  " + rows[i].facts->shapes + "\n";
+    text += numbers(rows[i]) + ir::right_aligned(std::to_string(rows[i].facts->plan), 6) + "  " + rows[i].facts->name + "  " +
+            rows[i].facts->shapes + "\n";
   }
   if (rows.size() > kShown) text += "... and " + std::to_string(rows.size() - kShown) + " kernels more\n";
   return text + numbers(all) + "        all; " + ir::fixed_text(all.compile_ms, 3) + " ms of compiling beside them\n";
@@ -111,12 +112,8 @@ void clear_kernel_history() {
   ring.count = 0;
 }
 
-void count(Count what, int64_t by) {
-  counts[static_cast<size_t>(what)].fetch_add(by, std::memory_order_relaxed);
-}
-void count_under_lock(Count what, int64_t by) {
-  counts[static_cast<size_t>(what)].store(value(what) + by, std::memory_order_relaxed);
-}
+void count(Count what, int64_t by) { counts[static_cast<size_t>(what)].fetch_add(by, std::memory_order_relaxed); }
+void count_under_lock(Count what, int64_t by) { counts[static_cast<size_t>(what)].store(value(what) + by, std::memory_order_relaxed); }
 
 Counters counters() {
   Counters c;

@@ -33,8 +33,8 @@ struct Threads {
   }
 };
 
-[[maybe_unused]] const bool threads_held_over_fork = ir::hold_over_fork(
-    ir::ForkOrder::Threads, ir::fork_lock<[]() -> std::mutex& { return Threads::get().mutex; }>());
+[[maybe_unused]] const bool threads_held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Threads, ir::fork_lock<[]() -> std::mutex& { return Threads::get().mutex; }>());
 
 int thread_number() {
   thread_local const int number = [] {
@@ -77,14 +77,18 @@ struct Profiler::State {
 
   static Json event(const Span& s, Ticks origin, double us_per_tick) {
     const double begin_us = static_cast<double>(s.begin - origin) * us_per_tick, length_us = static_cast<double>(s.length) * us_per_tick;
-    Json event{{"ph", "X"}, {"cat", s.category}, {"name", s.name}, {"pid", getpid()}, {"tid", s.thread},
-               {"ts", begin_us}, {"dur", length_us}};
+    Json event{{"ph", "X"},       {"cat", s.category}, {"name", s.name},  {"pid", getpid()},
+               {"tid", s.thread}, {"ts", begin_us},    {"dur", length_us}};
     if (!s.facts) return event;
     const KernelRecord& facts = *s.facts;
     const int64_t bytes = facts.bytes + s.copied;
-    event["args"] = {{"plan", facts.plan}, {"shapes", facts.shapes}, {"bytes", bytes},
+    event["args"] = {{"plan", facts.plan},
+                     {"shapes", facts.shapes},
+                     {"bytes", bytes},
                      {"GB/s", length_us > 0 ? static_cast<double>(bytes) / length_us * 1e-3 : 0.0},
-                     {"flops", facts.flops}, {"operations", facts.ops}, {"schedule", facts.schedule}};
+                     {"flops", facts.flops},
+                     {"operations", facts.ops},
+                     {"schedule", facts.schedule}};
     return event;
   }
 };

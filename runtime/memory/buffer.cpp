@@ -93,9 +93,7 @@ Buffer::~Buffer() {
   }
 }
 
-std::shared_ptr<Buffer> buffer_of(const ir::Node& node) {
-  return std::static_pointer_cast<Buffer>(node.payload());
-}
+std::shared_ptr<Buffer> buffer_of(const ir::Node& node) { return std::static_pointer_cast<Buffer>(node.payload()); }
 
 void register_keeper(MemoryKeeper& keeper) {
   static constinit std::mutex mutex;

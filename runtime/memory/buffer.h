@@ -31,7 +31,7 @@ class Buffer final : public ir::Payload {
   size_t bytes() const { return bytes_; }
   bool adopted() const { return adopted_; }  // then the runtime never takes it over for an output
 
-  int plan = -1;  // the number of the plan that computed it; read and written under the evaluation lock
+  int plan = -1;                     // the number of the plan that computed it; read and written under the evaluation lock
   std::atomic<uint64_t> written{0};  // the number of the work that wrote it last (late_work.h); 0: that was done at once
   std::atomic<bool> exposed{false};  // the frontend gave its address away: others may write it
 
@@ -39,8 +39,10 @@ class Buffer final : public ir::Payload {
   // was written: that takes as long as it takes to compile a kernel that keeps a copy. Each time that it is written after all
   // it takes twice as many.
   void note_packing() { packed_.fetch_add(static_cast<int64_t>(bytes_), std::memory_order_relaxed); }
-  bool constant() const { return packed_.load(std::memory_order_relaxed) >= worth_a_copy_.load(std::memory_order_relaxed) && !exposed && !adopted_; }
-  void drop_packed();  // where the elements change: afterwards the buffer has no packed copies and is not constant
+  bool constant() const {
+    return packed_.load(std::memory_order_relaxed) >= worth_a_copy_.load(std::memory_order_relaxed) && !exposed && !adopted_;
+  }
+  void drop_packed();    // where the elements change: afterwards the buffer has no packed copies and is not constant
   void refuse_packed();  // there is no room for a copy: not constant until the elements change
 
  private:
@@ -65,12 +67,12 @@ void reset_peak_memory_stats();
 // Somebody who keeps memory that he could do without, or copies of what buffers hold.
 class MemoryKeeper {
  public:
-  virtual bool give_back() = 0;  // all of it; false if there was none
+  virtual bool give_back() = 0;                   // all of it; false if there was none
   virtual void forget(const Buffer& source) = 0;  // the copies of it
  protected:
   ~MemoryKeeper() = default;
 };
 void register_keeper(MemoryKeeper& keeper);  // for the life of the process
-void empty_memory_cache();  // gives what keepers have and all freed blocks of all devices back to the system
+void empty_memory_cache();                   // gives what keepers have and all freed blocks of all devices back to the system
 
 }  // namespace tenon::runtime

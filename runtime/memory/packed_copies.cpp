@@ -17,8 +17,7 @@ PackedCopies& PackedCopies::global() {
   return *copies;
 }
 std::mutex& PackedCopies::global_mutex() { return global().mutex_; }
-[[maybe_unused]] const bool packed_held_over_fork =
-    ir::hold_over_fork(ir::ForkOrder::Packed, ir::fork_lock<PackedCopies::global_mutex>());
+[[maybe_unused]] const bool packed_held_over_fork = ir::hold_over_fork(ir::ForkOrder::Packed, ir::fork_lock<PackedCopies::global_mutex>());
 
 std::shared_ptr<Buffer> PackedCopies::find(const Buffer& source, const Layout& layout) {
   const std::lock_guard lock(mutex_);

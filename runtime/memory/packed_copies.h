@@ -31,7 +31,7 @@ class PackedCopies final : public MemoryKeeper {
   bool keep(const Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy);
   bool give_back() override;
   void forget(const Buffer& source) override;
-  size_t bytes();   // of all copies
+  size_t bytes();  // of all copies
 
   static constexpr size_t kMostBytes = size_t{256} << 20;
 

@@ -72,9 +72,7 @@ class WindowInputs {
     NodeRef input;
   };
 
-  const Node& node_of(const GraphKey::Window& window) const {
-    return *key_.nodes[window.node];
-  }
+  const Node& node_of(const GraphKey::Window& window) const { return *key_.nodes[window.node]; }
 
   NodeRef new_input(const Node& like, const ir::Dims& shape, int32_t origin, bool part) {
     NodeRef made = ir::make_input(like.dtype(), shape, nullptr, like.device());
@@ -213,9 +211,7 @@ void note_shapes(const GraphKey& key, Analysis& a) {
 
 }  // namespace
 
-bool is_view(const Node& node) {
-  return ir::is_movement(node.op()) && node.op() != Op::Pad && node.op() != Op::Cat;
-}
+bool is_view(const Node& node) { return ir::is_movement(node.op()) && node.op() != Op::Pad && node.op() != Op::Cat; }
 
 Node* stored_for(Node* held) {
   Node* best = held;

@@ -13,13 +13,12 @@ using ir::Node;
 using ir::NodeRef;
 using ir::Op;
 
-constexpr size_t kFewNodes = 8;  // of a value: so many in a batch are planned at once
+constexpr size_t kFewNodes = 8;            // of a value: so many in a batch are planned at once
 constexpr int64_t kSmallBytes = 64 << 10;  // copying so much costs no more than to plan for it
 
 class Batches {
  public:
-  Batches(const GraphKey& key, int64_t size)
-      : key_(key), size_(static_cast<size_t>(size)), least_(size_ * kFewestBatches) {}
+  Batches(const GraphKey& key, int64_t size) : key_(key), size_(static_cast<size_t>(size)), least_(size_ * kFewestBatches) {}
 
   std::vector<std::vector<NodeRef>> cut() {
     is_value_.assign(key_.nodes.size(), false);
@@ -96,9 +95,7 @@ class Batches {
     std::vector<bool> seen(key_.nodes.size(), false);
     for (const Node* node : key_.nodes) {
       for (Node* operand : node->inputs()) {
-        if (operand->is_leaf() || batch(operand) >= batch(node) || is_value_[number(operand)] ||
-            seen[number(operand)])
-          continue;
+        if (operand->is_leaf() || batch(operand) >= batch(node) || is_value_[number(operand)] || seen[number(operand)]) continue;
         seen[number(operand)] = true;
         crossing.push_back(operand);
       }
@@ -161,9 +158,9 @@ class Batches {
 
   const GraphKey& key_;
   const size_t size_, least_;
-  std::vector<bool> is_value_;    // by number
+  std::vector<bool> is_value_;  // by number
   std::vector<Node*> values_;
-  std::vector<int32_t> batch_;    // by number; -1: a leaf
+  std::vector<int32_t> batch_;  // by number; -1: a leaf
   std::vector<std::vector<NodeRef>> result_;
 };
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
-#include <utility>
 #include <unordered_map>
+#include <utility>
 
 #include "codegen/executable.h"
 #include "runtime/history/profiler.h"
@@ -19,11 +19,11 @@
 namespace tenon::runtime {
 namespace {
 
+using compiler::PlannedValue;
+using compiler::ValueKind;
 using ir::Node;
 using ir::Op;
 using passes::FusedKernel;
-using compiler::PlannedValue;
-using compiler::ValueKind;
 
 constexpr int64_t kAlignment = 16;  // bytes, of what a device's kernels move at once
 
@@ -34,9 +34,7 @@ class Builder {
     plan_->number = number;
     if (logs_) {
       log_.start("graph", graph_text(key));
-      settings_.observer = [this](std::string_view step, const std::function<std::string()>& text) {
-        log_.add(step, text());
-      };
+      settings_.observer = [this](std::string_view step, const std::function<std::string()>& text) { log_.add(step, text()); };
     }
   }
 
@@ -59,8 +57,7 @@ class Builder {
   Device* only_device() const {
     Device* only = plan_->steps.empty() ? nullptr : plan_->steps.front().device;
     const auto is_elsewhere = [&](const Step& step) { return step.device != only || std::holds_alternative<CopyStep>(step.work); };
-    if (!only || !only->works_late() || std::any_of(plan_->steps.begin(), plan_->steps.end(), is_elsewhere))
-      return nullptr;
+    if (!only || !only->works_late() || std::any_of(plan_->steps.begin(), plan_->steps.end(), is_elsewhere)) return nullptr;
     return only;
   }
 
@@ -204,12 +201,14 @@ class Builder {
     const bool interpreted = !call || options_.backend == Options::Backend::Interpreter;
     facts.schedule = interpreted ? "interpreter" : "routine";
     if (call && call->op() == Op::Dot && !interpreted) note_library(*step.device);
-    step.work = UncompiledStep{std::make_shared<const ir::Work>(call ? fused.work : compiler::basic_kernel(fused.kernel(), settings_of(fused))), interpreted};
+    step.work = UncompiledStep{
+        std::make_shared<const ir::Work>(call ? fused.work : compiler::basic_kernel(fused.kernel(), settings_of(fused))), interpreted};
     if (!call || call->op() != Op::Cat) return;
     const std::vector<ir::View> places = ir::places_of_parts(*call);
     for (size_t p = 0; p < places.size(); ++p) {
       if (const int32_t buffer = call->operands[p].buffer; buffer >= 0)
-        offer_part(*call, p, places[p], plan_->steps.size(), step.arguments[static_cast<size_t>(buffer)].at.place, step.arguments.back().at.place);
+        offer_part(*call, p, places[p], plan_->steps.size(), step.arguments[static_cast<size_t>(buffer)].at.place,
+                   step.arguments.back().at.place);
     }
   }
 
@@ -244,7 +243,8 @@ class Builder {
   }
 
   ScalarSource scalar_source(const Node* constant) const {
-    if (const auto place = analysis_.places.find(constant); place != analysis_.places.end()) return {place->second.pad, 0, place->second.dim};
+    if (const auto place = analysis_.places.find(constant); place != analysis_.places.end())
+      return {place->second.pad, 0, place->second.dim};
     auto it = analysis_.constants.find(constant);
     return it == analysis_.constants.end() ? ScalarSource{-1, constant->bits()} : ScalarSource{it->second, 0};
   }
@@ -266,8 +266,7 @@ class Builder {
     if (value < 0 || from.offset != 0 || from.strides != ir::row_major_strides(shape) || place.strides != from.strides) return;
     const int64_t item = ir::item_size(cat.node().dtype()), offset = place.offset * item;
     if (ir::element_count(shape) * item != planned_.values[value].bytes) return;
-    if (planned_.devices[value]->needs_alignment() && offset % kAlignment != 0)
-      return;  // who writes it may move vectors
+    if (planned_.devices[value]->needs_alignment() && offset % kAlignment != 0) return;  // who writes it may move vectors
     planned_.in_place.push_back({static_cast<int32_t>(step), value, result, false, true, offset});
   }
 
@@ -343,7 +342,7 @@ class Builder {
   // step gets its arguments and its code then.
   struct Join {
     const FusedKernel* fused;
-    size_t step, first, count;  // parts
+    size_t step, first, count;    // parts
     std::vector<int32_t> values;  // of the parts; -1: a scalar, or no elements
     int32_t result;
   };
@@ -432,8 +431,8 @@ class Builder {
 
   // Whether all of the value is an input that counts as constant, for a device that does something with that.
   bool is_constant(const Step& step, int32_t value) const {
-    return value >= 0 && step.device->keeps_packed_copies() &&
-           planned_.values[value].kind == ValueKind::Input && !read_through_window(step, value) &&
+    return value >= 0 && step.device->keeps_packed_copies() && planned_.values[value].kind == ValueKind::Input &&
+           !read_through_window(step, value) &&
            std::binary_search(key_.constants.begin(), key_.constants.end(), planned_.values[value].index);
   }
 
@@ -445,16 +444,16 @@ class Builder {
 
   // A kernel that sees a part of an input does not know at which places of the whole it lies.
   static bool read_through_window(const Step& step, int32_t value) {
-    return std::any_of(step.arguments.begin(), step.arguments.end(), [&](const Argument& a) { return a.at.origin >= 0 && a.at.place == value; });
+    return std::any_of(step.arguments.begin(), step.arguments.end(),
+                       [&](const Argument& a) { return a.at.origin >= 0 && a.at.place == value; });
   }
 
   void place() {
     // An input that is also an output as it stands must keep its contents; one of any size fits no output.
     std::erase_if(planned_.in_place, [&](const compiler::InPlace& p) {
       const PlannedValue& from = planned_.values[p.from];
-      return from.kind == ValueKind::Input &&
-             (!options_.donation || aliased_.count(from.index) != 0 ||
-              std::binary_search(key_.any_size.begin(), key_.any_size.end(), from.index));
+      return from.kind == ValueKind::Input && (!options_.donation || aliased_.count(from.index) != 0 ||
+                                               std::binary_search(key_.any_size.begin(), key_.any_size.end(), from.index));
     });
     place_values(*plan_, planned_, settings_);
     for (const Join& join : joins_) finish(join);

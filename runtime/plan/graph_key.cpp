@@ -306,7 +306,7 @@ void GraphKey::note_uses(const Node& node) {
   const bool writes = ir::writes_over(node.op());
   for (size_t i = first; i < inputs.size(); ++i) use(inputs[i]).whole = true;
   if (!writes) return;
-  for (const Node* base = inputs[0]; ; base = base->inputs()[0]) {  // the buffer may lie behind reshapes
+  for (const Node* base = inputs[0];; base = base->inputs()[0]) {  // the buffer may lie behind reshapes
     use(base).written = true;
     if (base->op() != Op::Reshape) break;
   }
@@ -345,8 +345,7 @@ void GraphKey::settle_windows() {
   // An update in the middle of a chain that something else reads too: then all of the chain stays where it is.
   for (const Node* node : nodes) {
     const Use& used = use(node);
-    if (node->op() == Op::Update && used.written && used.chain >= 0 && (used.whole || used.windows > 0))
-      uses_[used.chain].whole = true;
+    if (node->op() == Op::Update && used.written && used.chain >= 0 && (used.whole || used.windows > 0)) uses_[used.chain].whole = true;
   }
   for (const Candidate& c : candidates_) {
     const Node* node = nodes[c.node];
@@ -382,8 +381,7 @@ void GraphKey::forget_sizes() {
     const Use& used = uses_[input.node];
     if (used.whole || used.written) continue;
     any_size.push_back(input.node);
-    std::fill_n(words.begin() + static_cast<ptrdiff_t>(input.word), nodes[input.node]->shape().size(),
-                uint64_t{0});
+    std::fill_n(words.begin() + static_cast<ptrdiff_t>(input.word), nodes[input.node]->shape().size(), uint64_t{0});
   }
 }
 

@@ -24,8 +24,8 @@
 //                                                   read is another plan
 //   x[i] = f(x), or more windows than that beside x   no origin: the offsets are in the key as they are
 //
-// Gradients of windows of what is computed are pads. Where there are several that put one row (or one element) somewhere along a dim, as in an episode's
-// sum of p[t][action[t]], the plan takes the places as arguments too.
+// Gradients of windows of what is computed are pads. Where there are several that put one row (or one element) somewhere along a dim,
+// as in an episode's sum of p[t][action[t]], the plan takes the places as arguments too.
 #pragma once
 
 #include <cstdint>
@@ -51,21 +51,21 @@ struct GraphKey {
     int32_t pad;  // its number
     int32_t dim;
   };
-  std::vector<Place> places;     // where pads put one row along a dim; not in the key either
-  std::vector<int32_t> kept;       // computed on the way, and stored for gradients
-  std::vector<int32_t> shared;     // the same, for values beside the graph that the program holds
-  std::vector<int32_t> any_size;   // inputs, in order, of which only windows are read: the key says of their
-                                   // shape the rank alone
-  std::vector<int32_t> constants;  // inputs that are likely to stay as they are, in order (Buffer::constant)
-  bool pending = false;            // some root still has to be computed
-  bool anywhere = false;  // inputs and results may begin at any element of their memory
+  std::vector<Place> places;          // where pads put one row along a dim; not in the key either
+  std::vector<int32_t> kept;          // computed on the way, and stored for gradients
+  std::vector<int32_t> shared;        // the same, for values beside the graph that the program holds
+  std::vector<int32_t> any_size;      // inputs, in order, of which only windows are read: the key says of their
+                                      // shape the rank alone
+  std::vector<int32_t> constants;     // inputs that are likely to stay as they are, in order (Buffer::constant)
+  bool pending = false;               // some root still has to be computed
+  bool anywhere = false;              // inputs and results may begin at any element of their memory
   const ir::Node* missing = nullptr;  // an input without data: a placeholder, or a value that is being computed
 
   // Whether held values that read what is computed on the way are looked for: they are computed too, or `shared` is (values_beside.cpp).
   enum class Beside : uint8_t { Not, Too };
   // Fills all of it; the vectors keep their memory from one call to the next. `salt` is the first word: the
-  // options that change code. `find_windows`: otherwise there are none. Call under the evaluation lock (it uses Node::mark). Throws std::runtime_error
-  // for a device that is not there.
+  // options that change code. `find_windows`: otherwise there are none. Call under the evaluation lock (it uses Node::mark). Throws
+  // std::runtime_error for a device that is not there.
   void read(std::span<const ir::NodeRef> roots, uint64_t salt, bool find_windows = true, Beside beside = Beside::Too);
   // What no buffer says of inputs without data; after read.
   void take_as_constant(const ir::Node& input);
@@ -75,14 +75,13 @@ struct GraphKey {
   // to what is kept or stored anyway. Views are no work, and not among them.
   std::vector<int32_t> computed_again() const;
   void count_readers(std::vector<uint32_t>& readers) const;  // of each node: how many of the others read it; until the next read of any key
-  std::vector<uint64_t> words_without_constants() const;  // the key as it was before inputs counted as constant
-  int32_t number(
-      const ir::Node* node) const;  // of a node in `nodes`; -1 for others; until the next read of any key
+  std::vector<uint64_t> words_without_constants() const;     // the key as it was before inputs counted as constant
+  int32_t number(const ir::Node* node) const;                // of a node in `nodes`; -1 for others; until the next read of any key
 
  private:
   struct Visit {
     ir::Node* node;
-    ir::Node* const *next, *const *end;  // operands
+    ir::Node *const *next, *const *end;  // operands
   };
   // How a node is used; the windows that move with one origin.
   struct Use {
@@ -136,21 +135,22 @@ struct GraphKey {
   Use& use(const ir::Node* node) { return uses_[node->mark_value]; }
 
   std::vector<Visit> stack_;
-  size_t used_ = 0;  // words, while the nodes are walked
+  size_t used_ = 0;                     // words, while the nodes are walked
   std::vector<size_t> constant_words_;  // the heads of `constants`
   std::vector<Candidate> candidates_;
   std::vector<Noted> inputs_, pads_;
   std::vector<Use> uses_;
   int64_t operations_ = 0;  // nodes that are no leaves
   std::vector<uint32_t> readers_;
-  std::vector<bool> wanted_;  // by what is computed again; empty without gradients
-  std::vector<bool> stored_;  // roots, held and shared nodes; empty if nothing beside the graph is looked for
+  std::vector<bool> wanted_;         // by what is computed again; empty without gradients
+  std::vector<bool> stored_;         // roots, held and shared nodes; empty if nothing beside the graph is looked for
   std::vector<ir::NodeRef> beside_;  // held values beside the graph that are computed with it
   bool any_wanted_ = false;
   uint64_t epoch_ = 0;
 };
 
-inline constexpr size_t kFewestPlaces = 3;  // fewer pads of one row, but in a batch, keep their places in the key: passes may make use of them
+inline constexpr size_t kFewestPlaces =
+    3;  // fewer pads of one row, but in a batch, keep their places in the key: passes may make use of them
 inline constexpr int32_t kMostOrigins = 6;  // of windows of one input
 
 // Whether the node reads a part of a buffer at constant distances: a Slice or Strided view of an input or an update.

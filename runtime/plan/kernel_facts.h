@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "runtime/plan/analysis.h"
 #include "runtime/history/record.h"
+#include "runtime/plan/analysis.h"
 
 namespace tenon::runtime {
 

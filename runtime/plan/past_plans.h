@@ -18,12 +18,13 @@ class PastPlans {
  public:
   static constexpr size_t kMostNodes = size_t{1} << 16;  // of all graphs together; a larger one is not kept
 
-  // Remembers the graph of a new plan, whose outputs are the ones asked for and the ones that the program holds, and what is to be said of it.
+  // Remembers the graph of a new plan, whose outputs are the ones asked for and the ones that the program holds, and what is to be said
+  // of it.
   void add(int plan, const GraphKey& key, const std::vector<PlanOutput>& outputs, std::string note);
 
   struct Found {
     std::vector<ir::NodeRef> outputs;  // over placeholders
-    size_t asked = 0;  // the first so many; the others are stored because the program holds them, or kept for gradients
+    size_t asked = 0;                  // the first so many; the others are stored because the program holds them, or kept for gradients
     std::vector<ir::NodeRef> kept, computed_again;  // as GraphKey has them
     std::string note;
   };

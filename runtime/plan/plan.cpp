@@ -42,7 +42,8 @@ void Plan::leave_first_tier(const Options& options) {
   std::vector<std::shared_ptr<const CompiledKernel>> kernels;
   for (const Step& step : steps) {
     const auto* work = std::get_if<CompiledStep>(&step.work);
-    if (work && work->kernel->is_first_tier() && std::find(kernels.begin(), kernels.end(), work->kernel) == kernels.end()) kernels.push_back(work->kernel);
+    if (work && work->kernel->is_first_tier() && std::find(kernels.begin(), kernels.end(), work->kernel) == kernels.end())
+      kernels.push_back(work->kernel);
   }
   KernelCache::global().compile(kernels, options);
 }

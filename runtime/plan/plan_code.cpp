@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "passes/schedule/join_launches.h"
-#include "runtime/history/profiler.h"
 #include "runtime/cache/kernel_cache.h"
 #include "runtime/cache/lowered_kernels.h"
+#include "runtime/history/profiler.h"
 #include "runtime/plan/analysis.h"
 
 namespace tenon::runtime {
@@ -81,7 +81,8 @@ const passes::Lowered* PlanCode::lowered_of(size_t step) const {
 const passes::Lowered* PlanCode::apart(size_t step, const ir::GpuTarget& target, const Options& options) {
   Tree& tree = trees_[steps_[static_cast<size_t>(place_of_.at(step))].tree];
   const ir::LoopTree& known = tree.lowered->whole_tree();
-  if (!tree.work || !std::holds_alternative<ir::Kernel>(*tree.work) || known.phases.size() != 1 || !passes::waits(known, known.phases[0])) return nullptr;
+  if (!tree.work || !std::holds_alternative<ir::Kernel>(*tree.work) || known.phases.size() != 1 || !passes::waits(known, known.phases[0]))
+    return nullptr;
   if (!tree.apart) {
     ir::GpuTarget without = target;
     without.shared_bytes = 0;
@@ -92,9 +93,10 @@ const passes::Lowered* PlanCode::apart(size_t step, const ir::GpuTarget& target,
     }
     const ir::LoopTree& other = tree.apart->whole_tree();
     const auto is_global = [](const ir::TreeBuffer& b) { return b.space == ir::Space::Global; };
-    const bool serves = other.phases.size() == 1 && !passes::waits(other, other.phases[0]) && tree.apart->donations == tree.lowered->donations &&
-                        std::none_of(known.buffers.begin(), known.buffers.end(), is_global) && std::none_of(other.buffers.begin(), other.buffers.end(), is_global) &&
-                        has_its_bits(tree.apart->schedule, tree.lowered->schedule);
+    const bool serves =
+        other.phases.size() == 1 && !passes::waits(other, other.phases[0]) && tree.apart->donations == tree.lowered->donations &&
+        std::none_of(known.buffers.begin(), known.buffers.end(), is_global) &&
+        std::none_of(other.buffers.begin(), other.buffers.end(), is_global) && has_its_bits(tree.apart->schedule, tree.lowered->schedule);
     if (!serves) tree.apart = tree.lowered;
   }
   return tree.apart == tree.lowered ? nullptr : tree.apart.get();

@@ -35,8 +35,8 @@ class PlanCode {
   void add_step(size_t step, size_t tree, std::shared_ptr<KernelRecord> facts);
   bool empty() const { return steps_.empty(); }
   const passes::Lowered* lowered_of(size_t step) const;  // null: it has no tree
-  // The step's kernel for one block whose threads need not wait for each other, if there is another tree for that, with the same bits and buffers; else
-  // null. Where another part of a launch waits, it goes on.
+  // The step's kernel for one block whose threads need not wait for each other, if there is another tree for that, with the same bits
+  // and buffers; else null. Where another part of a launch waits, it goes on.
   const passes::Lowered* apart(size_t step, const ir::GpuTarget& target, const Options& options);
   // Steps become launches. Those that share one have a tree together.
   void join(std::span<const Seat> seats, bool verify);

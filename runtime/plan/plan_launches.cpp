@@ -1,6 +1,6 @@
-// Which of a plan's steps share a launch. Each step goes to the last group that takes it, behind those that write what it reads or that read what
-// it would like to write over. The steps of a group are side by side. Then each group goes to the last launch that takes it, as its next turn or
-// as a launch of its own; the launches are then the plan's steps.
+// Which of a plan's steps share a launch. Each step goes to the last group that takes it, behind those that write what it reads or that
+// read what it would like to write over. The steps of a group are side by side. Then each group goes to the last launch that takes it,
+// as its next turn or as a launch of its own; the launches are then the plan's steps.
 #include "runtime/plan/plan_launches.h"
 
 #include <algorithm>
@@ -140,7 +140,8 @@ class Launches {
     return result;
   }
 
-  // The trees of a group's steps, if one block may do them. What a step starts with is copied before the launch, so nothing of the launch may write that.
+  // The trees of a group's steps, if one block may do them. What a step starts with is copied before the launch, so nothing of the
+  // launch may write that.
   passes::Turn turn_of(const Group& group) const {
     const auto is_copied = [&](size_t s) {
       return std::ranges::any_of(plan_.steps[s].arguments, [](const Argument& argument) { return argument.base.place >= 0; });
@@ -165,7 +166,8 @@ class Launches {
       for (const ir::Phase& phase : tree.phases) {
         const std::vector<double> warps = passes::warp_cycles(tree, phase, part->sizes);
         const auto blocks = part->sizes[static_cast<size_t>(phase.extent)];
-        cycles += *std::max_element(warps.begin(), warps.end()) * static_cast<double>((blocks + target_.multiprocessors - 1) / target_.multiprocessors);
+        cycles += *std::max_element(warps.begin(), warps.end()) *
+                  static_cast<double>((blocks + target_.multiprocessors - 1) / target_.multiprocessors);
       }
       turn.alone_ns = std::max(turn.alone_ns, cycles / target_.gigahertz);
       turn.launches = std::max(turn.launches, tree.phases.size());
@@ -190,7 +192,8 @@ class Launches {
     return work.phases.size() == 1 && work.phases[0].count <= target_.multiprocessors && passes::can_join({}, *lowered) ? lowered : nullptr;
   }
 
-  // Those that it comes behind: who writes what the step reads, or another part of what it writes, and who else reads what it would like to write over.
+  // Those that it comes behind: who writes what the step reads, or another part of what it writes, and who else reads what it would
+  // like to write over.
   template <typename F>
   void for_each_earlier(size_t s, const F& f) const {
     const auto come_behind = [&](const std::vector<size_t>& others) {
@@ -267,7 +270,7 @@ class Launches {
   const ir::GpuTarget& target_;
   const Options& options_;
   std::vector<std::vector<size_t>> readers_, writers_;  // of each value
-  std::vector<std::vector<int32_t>> wishes_;  // by step: values that it would like to write over
+  std::vector<std::vector<int32_t>> wishes_;            // by step: values that it would like to write over
   std::vector<Group> groups_;
   std::vector<int32_t> group_of_;  // by step
   std::vector<Launch> launches_;

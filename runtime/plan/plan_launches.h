@@ -1,7 +1,7 @@
-// Small steps of a GPU become one launch: what a launch costs is more than what they compute. Steps that do not depend on each other are parts side
-// by side: each step goes to the last launch that it may be a part of, or is one itself, so that steps mostly stay in their order. The updates of an
-// optimiser are such steps: nobody reads what they write. Launches that come one after another then become one of a single block, which does them in
-// turn, as long as that takes it no longer than the launches that are saved.
+// Small steps of a GPU become one launch: what a launch costs is more than what they compute. Steps that do not depend on each other
+// are parts side by side: each step goes to the last launch that it may be a part of, or is one itself, so that steps mostly stay in
+// their order. The updates of an optimiser are such steps: nobody reads what they write. Launches that come one after another then
+// become one of a single block, which does them in turn, as long as that takes it no longer than the launches that are saved.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,9 @@ class Orders {
   }
 
  private:
-  bool takes_over(const Place& place) const { return place.base == ValueKind::Output && plan_.outputs[static_cast<size_t>(place.index)].donor >= 0; }
+  bool takes_over(const Place& place) const {
+    return place.base == ValueKind::Output && plan_.outputs[static_cast<size_t>(place.index)].donor >= 0;
+  }
 
   Memory& memory_of(const Place& place) {
     if (takes_over(place)) return memory_[{ValueKind::Input, plan_.outputs[static_cast<size_t>(place.index)].donor}];

@@ -11,8 +11,8 @@ using compiler::MemoryPlan;
 using compiler::PlannedValue;
 using compiler::ValueKind;
 
-// On a device that runs steps side by side, small intermediates keep their memory to themselves: a step that came to use it next would wait for
-// all who read it before. What is updated in place, or laid beside others, stays free to go on.
+// On a device that runs steps side by side, small intermediates keep their memory to themselves: a step that came to use it next would
+// wait for all who read it before. What is updated in place, or laid beside others, stays free to go on.
 void keep_apart(std::vector<PlannedValue>& values, const std::vector<InPlace>& in_place, size_t steps) {
   constexpr int64_t kSmall = int64_t{256} << 10, kMost = int64_t{8} << 20;  // bytes of one, and of all
   std::vector<bool> goes_on(values.size());
@@ -51,8 +51,7 @@ void place_on(Device& device, Plan& plan, const PlannedValues& planned, const co
     plan.places[all[v]] = memory.places[v];
   }
   plan.arenas.push_back({&device, memory.arena_bytes});
-  for (const MemoryPlan::Donation& d : memory.donations)
-    plan.outputs[d.output].donor = d.input;
+  for (const MemoryPlan::Donation& d : memory.donations) plan.outputs[d.output].donor = d.input;
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ constexpr size_t kVoters = 4;  // nodes in a row
 // What the node has in common with its like in the next round: all but which operands it has, and where a window begins or a pad
 // puts its operand.
 uint64_t form_of(const Node& node) {
-  uint64_t form = ir::mix(static_cast<uint64_t>(node.op()) << 16 | static_cast<uint64_t>(node.dtype()) << 8 |
-                              static_cast<uint8_t>(node.device()),
-                          node.holders.load(std::memory_order_relaxed) > 0 ? 1 : 0);
+  uint64_t form =
+      ir::mix(static_cast<uint64_t>(node.op()) << 16 | static_cast<uint64_t>(node.dtype()) << 8 | static_cast<uint8_t>(node.device()),
+              node.holders.load(std::memory_order_relaxed) > 0 ? 1 : 0);
   for (int64_t size : node.shape()) form = ir::mix(form, static_cast<uint64_t>(size));
   std::span<const int64_t> ints = node.ints();
   if (node.op() == Op::Pad) ints = {};
@@ -51,9 +51,8 @@ std::vector<size_t> candidates(const std::vector<uint64_t>& forms) {
   for (const auto& [distance, count] : votes) {
     if (count >= kFewestRounds) ordered.emplace_back(count, distance);
   }
-  std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : a.second < b.second;
-  });
+  std::sort(ordered.begin(), ordered.end(),
+            [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
   std::vector<size_t> distances;
   for (size_t i = 0; i < std::min(ordered.size(), kMostCandidates); ++i) distances.push_back(ordered[i].second);
   return distances;
@@ -85,8 +84,7 @@ std::vector<Repeat> find_repeats(std::span<const Node* const> nodes) {
   // The longest first: that is the outer one of a loop and the loops inside its rounds. What repeats after
   // one round does so after two: the one with the shortest rounds comes first among equal stretches.
   std::sort(all.begin(), all.end(), [](const Stretch& a, const Stretch& b) {
-    return std::tuple(b.length, a.repeat.period, a.repeat.begin) <
-           std::tuple(a.length, b.repeat.period, b.repeat.begin);
+    return std::tuple(b.length, a.repeat.period, a.repeat.begin) < std::tuple(a.length, b.repeat.period, b.repeat.begin);
   });
   std::vector<Repeat> chosen;
   std::vector<bool> taken(nodes.size(), false);

@@ -15,8 +15,8 @@
 namespace tenon::runtime {
 
 struct ScalarSource {
-  int32_t node;   // the constant with this number; or, if it is -1,
-  uint64_t bits;  // this literal
+  int32_t node;      // the constant with this number; or, if it is -1,
+  uint64_t bits;     // this literal
   int32_t dim = -1;  // or where the node, a pad, begins along this dim
 };
 
@@ -60,7 +60,7 @@ struct CopyStep {  // of argument 0, on another device, to argument 1
 
 struct RecurrentWork;
 struct RecurrentLayerStep {
-  ir::NodeRef node;  // over placeholders
+  ir::NodeRef node;                           // over placeholders
   std::shared_ptr<const RecurrentWork> work;  // once the plan's code is found
 };
 
@@ -81,11 +81,11 @@ struct PlanOutput {
   int32_t node;    // number in the key
   Device* device;  // where it lies
   size_t bytes;
-  int32_t same_as = -1;  // shares the buffer of this earlier output
-  int32_t alias = -1;    // is this input node after all (everything around it cancelled out)
-  int32_t origin = -1;   // then: is a copy of its elements from this origin of the key on
+  int32_t same_as = -1;   // shares the buffer of this earlier output
+  int32_t alias = -1;     // is this input node after all (everything around it cancelled out)
+  int32_t origin = -1;    // then: is a copy of its elements from this origin of the key on
   int32_t item_size = 0;  // of those
-  int32_t donor = -1;    // the input node whose buffer it takes over, if nobody else wants that
+  int32_t donor = -1;     // the input node whose buffer it takes over, if nobody else wants that
 };
 
 // What a step does that is no compiled code, on its arguments.

@@ -7,8 +7,8 @@
 //   y = x @ w                asked for: y.sum(). The program holds y @ v, a product: y is stored
 #include <algorithm>
 
-#include "ir/graph/node.h"
 #include "ir/graph/graph_map.h"
+#include "ir/graph/node.h"
 #include "runtime/plan/analysis.h"
 #include "runtime/plan/graph_key.h"
 

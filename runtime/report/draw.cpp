@@ -50,7 +50,8 @@ std::string kernel_label(const FusedKernel& fused, const KernelRecord* launch) {
   const Device& device = device_of(*fused.outputs.at(0));
   if (device.tag() != kHostTag) label += " on " + name_of(device.tag());
   if (!launch) return label;
-  return label + "\n" + launch->schedule + ", " + readable_bytes(static_cast<double>(launch->bytes)) + ", " + ir::fixed_text(launch->run_us, 1) + " us";
+  return label + "\n" + launch->schedule + ", " + readable_bytes(static_cast<double>(launch->bytes)) + ", " +
+         ir::fixed_text(launch->run_us, 1) + " us";
 }
 
 class Drawing {
@@ -119,7 +120,8 @@ class Drawing {
       views = std::string(ir::info(source->op()).text) + ir::attributes_text(*source) + (views.empty() ? "" : "\n") + views;
       source = source->inputs()[0];
     }
-    edges_ += "  " + name(place_of(kernel, source), source) + " -> " + reader + (views.empty() ? "" : " [label=" + quoted(views) + "]") + ";\n";
+    edges_ +=
+        "  " + name(place_of(kernel, source), source) + " -> " + reader + (views.empty() ? "" : " [label=" + quoted(views) + "]") + ";\n";
   }
 
   // The kernel that draws what this one reads. Each kernel has constants of its own.

@@ -24,8 +24,7 @@ namespace {
 
 using passes::FusedKernel;
 
-constexpr const char* kStageNames[] = {"graph", "fused",    "kernel", "looptree",
-                                       "llvm",  "assembly", "cuda",   "ptx"};
+constexpr const char* kStageNames[] = {"graph", "fused", "kernel", "looptree", "llvm", "assembly", "cuda", "ptx"};
 
 std::string fused_text(const Analysis& a) {
   std::string text = ir::print(a.graph);
@@ -92,12 +91,10 @@ std::string kernel_names(const Analysis& a) {
 }
 
 // `wanted`: the stages below Fused have only the kernels with this in their name.
-std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, const Options& options,
-                       std::string_view wanted) {
+std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, const Options& options, std::string_view wanted) {
   if (stage == Stage::Graph) return graph_text(key);
   if (stage == Stage::Fused) return fused_text(a);
-  const Device& first =
-      a.fusion.kernels.empty() ? host_device() : device_of(*a.fusion.kernels.front().outputs.at(0));
+  const Device& first = a.fusion.kernels.empty() ? host_device() : device_of(*a.fusion.kernels.front().outputs.at(0));
   const CodeSketch* sketch = first.tag() == kHostTag ? sketch_for(first, stage) : nullptr;
   if (sketch && !sketch->text) return sketch->why_none;
   std::string text;
@@ -157,8 +154,7 @@ struct ReportedKernel {
 };
 
 // Those among these, by number, compiled if they have not been.
-std::vector<ReportedKernel> reported_kernels(const std::vector<FusedKernel>& kernels,
-                                             const Options& options) {
+std::vector<ReportedKernel> reported_kernels(const std::vector<FusedKernel>& kernels, const Options& options) {
   std::vector<ReportedKernel> all(kernels.size());
   std::map<Device*, std::vector<size_t>> of_device;
   for (size_t k = 0; k < kernels.size(); ++k) {
@@ -188,8 +184,8 @@ std::string code_text(const CompiledKernel* kernel) {
   if (!kernel) return text;
   try {
     for (const CodeUse& use : kernel->device->uses(*kernel->code)) {
-      text += "  code       " + use.phase + ": " + std::to_string(use.registers) + " registers, " + std::to_string(use.shared_bytes) + " B shared, " +
-              (use.local_bytes > 0 ? std::to_string(use.local_bytes) + " B a thread in local memory\n" : "no spills\n");
+      text += "  code       " + use.phase + ": " + std::to_string(use.registers) + " registers, " + std::to_string(use.shared_bytes) +
+              " B shared, " + (use.local_bytes > 0 ? std::to_string(use.local_bytes) + " B a thread in local memory\n" : "no spills\n");
     }
   } catch (const std::runtime_error&) {  // a device that is lost
   }
@@ -200,32 +196,26 @@ std::string code_text(const CompiledKernel* kernel) {
 std::string accesses_text(const Device& device, const passes::Lowered* lowered) {
   std::string text;
   if (!lowered) return text;
-  for (const std::string& line : device.access_lines(lowered->tree, lowered->sizes))
-    text += "  access     " + line + "\n";
+  for (const std::string& line : device.access_lines(lowered->tree, lowered->sizes)) text += "  access     " + line + "\n";
   return text;
 }
 
-std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options,
-                           const ReportedKernel& reported) {
+std::string explain_kernel(size_t number, const FusedKernel& fused, const Options& options, const ReportedKernel& reported) {
   KernelRecord facts = kernel_facts(fused);
   int64_t in = moved_bytes(fused.work, ir::Op::Load), out = moved_bytes(fused.work, ir::Op::Store);
-  const std::string intensity =
-      ir::fixed_text(static_cast<double>(facts.flops) / static_cast<double>(std::max<int64_t>(1, in + out)), 2);
+  const std::string intensity = ir::fixed_text(static_cast<double>(facts.flops) / static_cast<double>(std::max<int64_t>(1, in + out)), 2);
   std::string text = "kernel " + std::to_string(number) + " @" + facts.name + "\n";
   text += "  schedule   " + schedule_name(fused, options) + "\n";
-  text += "  fuses      " + std::to_string(facts.ops) + (facts.ops == 1 ? " node: " : " nodes: ") +
-          op_list(fused) + "\n";
-  text += "  reads      " + readable_bytes(in) + " from " + std::to_string(fused.inputs.size()) +
-          ", writes " + readable_bytes(out) + " to " + std::to_string(fused.outputs.size()) + "\n";
+  text += "  fuses      " + std::to_string(facts.ops) + (facts.ops == 1 ? " node: " : " nodes: ") + op_list(fused) + "\n";
+  text += "  reads      " + readable_bytes(in) + " from " + std::to_string(fused.inputs.size()) + ", writes " + readable_bytes(out) +
+          " to " + std::to_string(fused.outputs.size()) + "\n";
   text += "  work       " + readable_flops(facts.flops) + ", " + intensity + " flop/byte\n";
   text += product_text(fused, options) + code_text(reported.compiled.get()) +
           accesses_text(device_of(*fused.outputs.at(0)), reported.lowered.get());
   return text;
 }
 
-std::string node_text(const ir::Node& node) {
-  return ir::operation_text(node) + " " + ir::type_text(node.dtype(), node.shape());
-}
+std::string node_text(const ir::Node& node) { return ir::operation_text(node) + " " + ir::type_text(node.dtype(), node.shape()); }
 
 // What a report is about: a pending graph, or that of a plan which has run.
 struct Subject {
@@ -235,8 +225,8 @@ struct Subject {
   size_t asked;      // of the outputs, the first so many; the others are held by the program, or kept for gradients
   std::string head;  // what there is to say before
   std::vector<ir::NodeRef> kept, computed_again;  // for gradients still to come (GraphKey)
-  std::string note = {};  // of the plan
-  int plan = -1;          // that has run; -1: the graph is pending
+  std::string note = {};                          // of the plan
+  int plan = -1;                                  // that has run; -1: the graph is pending
 };
 
 // The plans that computed these roots; empty if one of them is pending, or no plan computed any.
@@ -245,8 +235,7 @@ std::vector<int> plans_of(std::span<const ir::NodeRef> roots) {
   for (const ir::NodeRef& root : roots) {
     const auto buffer = root->op() == ir::Op::Input ? buffer_of(*root) : nullptr;
     if (!buffer) return {};
-    if (buffer->plan >= 0 && std::find(plans.begin(), plans.end(), buffer->plan) == plans.end())
-      plans.push_back(buffer->plan);
+    if (buffer->plan >= 0 && std::find(plans.begin(), plans.end(), buffer->plan) == plans.end()) plans.push_back(buffer->plan);
   }
   return plans;
 }
@@ -286,8 +275,7 @@ std::string with_analysis(std::span<const ir::NodeRef> roots, Stage stage, F&& f
   std::string text;
   for (const int plan : plans_of(roots)) {
     const auto past = past_plans().find(plan);
-    text += past ? computed(*past, plan)
-                 : "// already computed by plan " + std::to_string(plan) + ", whose graph is not kept any more\n";
+    text += past ? computed(*past, plan) : "// already computed by plan " + std::to_string(plan) + ", whose graph is not kept any more\n";
   }
   return text.empty() ? pending() : text;
 }
@@ -295,8 +283,7 @@ std::string with_analysis(std::span<const ir::NodeRef> roots, Stage stage, F&& f
 }  // namespace
 
 std::string dump(std::span<const ir::NodeRef> roots, Stage stage, std::string_view kernel) {
-  if (static_cast<size_t>(stage) >= std::size(kStageNames))
-    throw std::runtime_error("dump: there is no such stage");
+  if (static_cast<size_t>(stage) >= std::size(kStageNames)) throw std::runtime_error("dump: there is no such stage");
   return with_analysis(roots, stage, [&](const Subject& s) {
     return (s.head.empty() ? "" : "// " + s.head) + stage_text(s.key, s.analysis, stage, s.options, kernel);
   });
@@ -349,14 +336,12 @@ std::string expanded_text(const Subject& s) {
 std::string explain(std::span<const ir::NodeRef> roots) {
   return with_analysis(roots, Stage::Fused, [](const Subject& s) {
     const Analysis& a = s.analysis;
-    std::string text = s.head + "graph: " + std::to_string(s.key.nodes.size()) + " nodes, " +
-                       std::to_string(a.graph.nodes.size()) + " after the passes; " +
-                       std::to_string(a.graph.outputs.size()) + " outputs, " +
+    std::string text = s.head + "graph: " + std::to_string(s.key.nodes.size()) + " nodes, " + std::to_string(a.graph.nodes.size()) +
+                       " after the passes; " + std::to_string(a.graph.outputs.size()) + " outputs, " +
                        std::to_string(a.fusion.kernels.size()) + " kernels\n";
     if (!s.note.empty()) text += s.note + "\n";
     const std::vector<ReportedKernel> reported = reported_kernels(a.fusion.kernels, s.options);
-    for (size_t k = 0; k < a.fusion.kernels.size(); ++k)
-      text += explain_kernel(k, a.fusion.kernels[k], s.options, reported[k]);
+    for (size_t k = 0; k < a.fusion.kernels.size(); ++k) text += explain_kernel(k, a.fusion.kernels[k], s.options, reported[k]);
     text += expanded_text(s) + stored_text(s);
     if (!a.fusion.refusals.empty()) text += "not fused:\n";
     for (const passes::Refusal& r : a.fusion.refusals) {
@@ -370,7 +355,8 @@ std::string explain(std::span<const ir::NodeRef> roots) {
 
 namespace {
 // The last launch of each of a plan's kernels, as far as the history goes back: kernels of one name are launched in their order.
-std::vector<const KernelRecord*> last_launches(const std::vector<FusedKernel>& kernels, int plan, const std::vector<KernelRecord>& history) {
+std::vector<const KernelRecord*> last_launches(const std::vector<FusedKernel>& kernels, int plan,
+                                               const std::vector<KernelRecord>& history) {
   std::vector<const KernelRecord*> launches(kernels.size(), nullptr);
   std::unordered_map<std::string_view, std::vector<size_t>> wanted;  // by name, the last one behind
   for (size_t k = 0; k < kernels.size(); ++k) wanted[kernels[k].name()].push_back(k);
@@ -395,7 +381,8 @@ std::string draw_dot(std::span<const ir::NodeRef> roots) {
          "  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=monospace, fontsize=10];\n"
          "  edge [fontname=monospace, fontsize=9, color=\"#666666\", fontcolor=\"#666666\"];\n"
          "  graph [fontname=monospace, fontsize=10, nslimit=2, nslimit1=2, mclimit=0.3];\n" +  // a third of the time, for large ones
-         graphs + "}\n";
+         graphs +
+         "}\n";
 }
 
 std::string draw_svg(std::span<const ir::NodeRef> roots) { return svg_of(draw_dot(roots), std::chrono::minutes(1)); }

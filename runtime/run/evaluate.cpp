@@ -12,13 +12,13 @@
 #include "runtime/base/compile_behind.h"
 #include "runtime/base/evaluation_mutex.h"
 #include "runtime/base/hash.h"
-#include "runtime/history/profiler.h"
 #include "runtime/cache/lowered_kernels.h"
 #include "runtime/device/device.h"
+#include "runtime/history/profiler.h"
 #include "runtime/plan/analysis.h"
 #include "runtime/plan/batches.h"
-#include "runtime/plan/past_plans.h"
 #include "runtime/plan/build_plan.h"
+#include "runtime/plan/past_plans.h"
 #include "runtime/run/evaluation.h"
 #include "runtime/run/late_work.h"
 #include "runtime/run/run.h"
@@ -324,17 +324,19 @@ class Evaluator {
 
 const PastPlans& past_plans() { return Evaluator::get().past; }
 
-std::shared_ptr<Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> constants, bool anywhere, GraphKey& key) {
+std::shared_ptr<Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> constants, bool anywhere,
+                                   GraphKey& key) {
   return Evaluator::get().plan_of_step(roots, constants, anywhere, key);
 }
 
 std::shared_ptr<const RecurrentWork> known_work(const std::vector<int64_t>& key) { return Evaluator::get().known_work(key); }
-void keep_work(const std::vector<int64_t>& key, std::shared_ptr<const RecurrentWork> work) { Evaluator::get().keep_work(key, std::move(work)); }
+void keep_work(const std::vector<int64_t>& key, std::shared_ptr<const RecurrentWork> work) {
+  Evaluator::get().keep_work(key, std::move(work));
+}
 
 uint64_t key_salt(const Options& o) {
-  return uint64_t{o.fusion} | uint64_t{o.simplify} << 1 | uint64_t{o.donation} << 2 |
-         static_cast<uint64_t>(o.backend) << 3 | uint64_t{o.windows} << 4 | uint64_t{o.often == 0} << 5 | uint64_t{o.repeats == 0} << 6 |
-         static_cast<uint64_t>(o.vector_bits) << 8;
+  return uint64_t{o.fusion} | uint64_t{o.simplify} << 1 | uint64_t{o.donation} << 2 | static_cast<uint64_t>(o.backend) << 3 |
+         uint64_t{o.windows} << 4 | uint64_t{o.often == 0} << 5 | uint64_t{o.repeats == 0} << 6 | static_cast<uint64_t>(o.vector_bits) << 8;
 }
 
 namespace {
@@ -352,9 +354,7 @@ void evaluate_in_batches(std::span<const ir::NodeRef> roots, std::span<const ir:
 
 void evaluate(std::span<const ir::NodeRef> roots) { evaluate_in_batches(roots, {}); }
 
-void evaluate_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> replaced) {
-  evaluate_in_batches(roots, replaced);
-}
+void evaluate_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> replaced) { evaluate_in_batches(roots, replaced); }
 
 namespace {
 using NodeSet = std::unordered_set<const ir::Node*>;

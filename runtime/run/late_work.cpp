@@ -34,8 +34,7 @@ LateWork& LateWork::global() {
   return *work;
 }
 std::mutex& LateWork::global_mutex() { return global().mutex_; }
-[[maybe_unused]] const bool late_work_held_over_fork =
-    ir::hold_over_fork(ir::ForkOrder::Devices, ir::fork_lock<LateWork::global_mutex>());
+[[maybe_unused]] const bool late_work_held_over_fork = ir::hold_over_fork(ir::ForkOrder::Devices, ir::fork_lock<LateWork::global_mutex>());
 
 void LateWork::end(uint64_t number, Device& device, bool from_host) {
   if (device.works_late()) handed_.push_back({number, &device, device.record(Stream::Main), from_host});

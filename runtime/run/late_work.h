@@ -11,7 +11,8 @@
 //            output took over, unless the input itself is computed again; memory whose address is known outside; a copy that
 //            no graph knows, but for one from the host that a failure which leaves memory whole (a wrong index) does not touch.
 //
-// Until its reader is done an input keeps its memory, unless it gave it away, or came from the same run as all its readers. Who finds no memory waits for the devices.
+// Until its reader is done an input keeps its memory, unless it gave it away, or came from the same run as all its readers. Who finds
+// no memory waits for the devices.
 #pragma once
 
 #include <atomic>
@@ -46,12 +47,12 @@ class LateWork {
   }
 
   // Within `alone`.
-  uint64_t begin() { return ++last_; }  // the number of the work that is handed in next
+  uint64_t begin() { return ++last_; }                                // the number of the work that is handed in next
   void end(uint64_t number, Device& device, bool from_host = false);  // all of it that goes to this device is handed in
   // Notes what is done, and returns what was kept for that; it is to die outside. Throws a LateFailure if something failed.
   std::vector<ir::Definition> look();
 
-  bool waits();  // whether something is not known to be done
+  bool waits();                      // whether something is not known to be done
   void check(const Buffer& buffer);  // throws std::runtime_error if its contents are lost
   void lose(Buffer& buffer, const std::string& why);
 
@@ -93,8 +94,8 @@ class LateWork {
 void copy_to_host(void* to, const Buffer& from, size_t offset, size_t bytes);  // after all work in the main stream
 // All bytes of `to`. With an `owner` of the source this may be read later, if it is pinned.
 void copy_from_host(Buffer& to, const void* from, const std::shared_ptr<const void>& owner = nullptr);
-void copy_all(Buffer& to, const Buffer& from);                                 // buffers of one size
-void synchronise();      // waits for all work of all devices
-void look_at_devices();  // does not wait: notes what is done, or has failed
+void copy_all(Buffer& to, const Buffer& from);  // buffers of one size
+void synchronise();                             // waits for all work of all devices
+void look_at_devices();                         // does not wait: notes what is done, or has failed
 
 }  // namespace tenon::runtime

@@ -59,7 +59,9 @@ std::vector<Lies> places_of(const Plan& plan, const ir::RecurrentStep& step, con
 // Whether some row begins where a GPU may not read several elements at once.
 bool begin_anywhere(const ir::RecurrentStep& step) {
   constexpr int64_t kAlignment = 16;  // bytes
-  const auto shifted = [](const ir::Node& row, int64_t before) { return (bytes_of(row) | before * ir::item_size(row.dtype())) % kAlignment != 0; };
+  const auto shifted = [](const ir::Node& row, int64_t before) {
+    return (bytes_of(row) | before * ir::item_size(row.dtype())) % kAlignment != 0;
+  };
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     if (!step.sources[i].whole && shifted(*step.inputs[i], step.sources[i].before)) return true;
   }
@@ -111,7 +113,8 @@ class Rows {
         arguments_[static_cast<size_t>(compiled->packing->copy)] = memory_.packed[s]->data();
         if (!first) phases = phases_but(phases, compiled->packing->phase);
       }
-      step.device->launch({compiled->kernel->code, step.facts->name, arguments_, compiled->sizes, scalars, phases, compiled->local_bytes}, Stream::Main);
+      step.device->launch({compiled->kernel->code, step.facts->name, arguments_, compiled->sizes, scalars, phases, compiled->local_bytes},
+                          Stream::Main);
     } else {
       start_uncompiled(step, arguments_, scalars);
     }
@@ -135,8 +138,12 @@ class Rows {
 
 // What sets its step apart from those of other nodes.
 std::vector<int64_t> key_of_step(const ir::Node& node, const Options& options) {
-  std::vector<int64_t> key{static_cast<int64_t>(node.op()), static_cast<int64_t>(node.dtype()), static_cast<int64_t>(node.device()),
-                           static_cast<int64_t>(key_salt(options)), options.first_tier, std::ssize(node.inputs())};
+  std::vector<int64_t> key{static_cast<int64_t>(node.op()),
+                           static_cast<int64_t>(node.dtype()),
+                           static_cast<int64_t>(node.device()),
+                           static_cast<int64_t>(key_salt(options)),
+                           options.first_tier,
+                           std::ssize(node.inputs())};
   key.insert(key.end(), node.ints().begin(), node.ints().end());
   const ir::Dims& state = node.inputs()[1]->shape();
   key.insert(key.end(), state.begin(), state.end());
@@ -165,7 +172,8 @@ std::shared_ptr<const RecurrentWork> make_work(const ir::Node& node, const Optio
   for (const Step& step : work->plan->steps) {
     if (std::ranges::any_of(step.arguments, [](const Argument& a) { return a.base.place >= 0 || a.at.origin >= 0; }))
       throw std::runtime_error("evaluate: a step of a recurrent layer writes to what it reads");
-    for (const ScalarSource& s : step.scalars) work->scalars.push_back(s.node >= 0 ? key.nodes[static_cast<size_t>(s.node)]->bits() : s.bits);
+    for (const ScalarSource& s : step.scalars)
+      work->scalars.push_back(s.node >= 0 ? key.nodes[static_cast<size_t>(s.node)]->bits() : s.bits);
   }
   return work;
 }

@@ -1,5 +1,5 @@
-// Running a recurrent layer (ir/graph/recurrence.h): its step is a plan like others, found by its key, and runs for each row over memory that
-// is its own: what it reads and makes of a row lies a row further in the next.
+// Running a recurrent layer (ir/graph/recurrence.h): its step is a plan like others, found by its key, and runs for each row over
+// memory that is its own: what it reads and makes of a row lies a row further in the next.
 #pragma once
 
 #include <functional>
@@ -20,12 +20,12 @@ struct RecurrentWork {
   std::vector<uint64_t> scalars;  // of all steps of the plan
   // By place of the plan.
   struct Lies {
-    int32_t operand;     // of the operation, in the order of a step's buffers; or, if it is -1,
-    int32_t arena;       // in this arena
-    int64_t offset;      // bytes from there on,
-    int64_t before = 0;  // for each row that there is,
-    int64_t row = 0;     // and for each that stands before this one,
-    int64_t shift = 0;   // which counts so many more
+    int32_t operand;       // of the operation, in the order of a step's buffers; or, if it is -1,
+    int32_t arena;         // in this arena
+    int64_t offset;        // bytes from there on,
+    int64_t before = 0;    // for each row that there is,
+    int64_t row = 0;       // and for each that stands before this one,
+    int64_t shift = 0;     // which counts so many more
     int32_t outside = -1;  // operand that stands in where there is no such row; -1: there always is
   };
   std::vector<Lies> places;

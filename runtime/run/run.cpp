@@ -220,9 +220,7 @@ bool Run::computes(const Node* node) const {
   return computing_ && std::any_of(nodes_.begin(), nodes_.end(), [&](const ir::NodeRef& n) { return n.get() == node; });
 }
 
-bool Run::reads(const Node* node) const {
-  return computing_ && std::find(key.nodes.begin(), key.nodes.end(), node) != key.nodes.end();
-}
+bool Run::reads(const Node* node) const { return computing_ && std::find(key.nodes.begin(), key.nodes.end(), node) != key.nodes.end(); }
 
 void Run::read_inputs() {
   for (const Place& place : plan_->places) {
@@ -380,8 +378,7 @@ Ticks Run::run_layer(const RecurrentLayerStep& layer, Ticks begin) {
   run_rows(*layer.work, ir::recurrent_rows(*layer.node), layers_[next_layer_++], arguments_, [&](const Step& step) {
     const Ticks end = ticks();
     const bool compiled = first_ && launches_.size() - before < layer.work->plan->steps.size();  // in the first row
-    launches_.push_back({&step.facts, end - begin, compiled ? step.compile_ms : 0,
-                         compiled ? step.cache : CacheState::Memory, 0});
+    launches_.push_back({&step.facts, end - begin, compiled ? step.compile_ms : 0, compiled ? step.cache : CacheState::Memory, 0});
     if (Profiler::global().enabled()) Profiler::global().add("launch", step.facts->name, begin, end, step.facts, 0);
     begin = end;
   });

@@ -34,7 +34,7 @@ class Run {
   void compute(const Options& options);
   void finish();  // under the lock
   void undo();    // under the lock
-  void clear();  // and is free to be taken
+  void clear();   // and is free to be taken
 
   // Under the lock: whether it computes the node's value just now; or reads it.
   bool computes(const ir::Node* node) const;
@@ -74,29 +74,29 @@ class Run {
   std::atomic<bool> taken_{false};
   bool computing_ = false;      // from start to finish or undo
   std::shared_ptr<Plan> plan_;  // kept when it is cleared: the next run is likely to have it too
-  bool first_ = false;  // it found the plan's code
-  uint64_t number_ = 0;  // of its work on devices that work later; 0: there is none
-  size_t launched_ = 0;  // steps so far
-  bool dropped_ = false;  // by the device, before any of them ran
+  bool first_ = false;          // it found the plan's code
+  uint64_t number_ = 0;         // of its work on devices that work later; 0: there is none
+  size_t launched_ = 0;         // steps so far
+  bool dropped_ = false;        // by the device, before any of them ran
   // All vectors keep their memory from one run to the next: a training step takes this path each time round.
-  std::vector<ir::NodeRef> nodes_;            // of the outputs
-  std::vector<ir::Definition> definitions_;   // parallel to them
+  std::vector<ir::NodeRef> nodes_;                // of the outputs
+  std::vector<ir::Definition> definitions_;       // parallel to them
   std::vector<std::shared_ptr<Buffer>> sources_;  // parallel to them: what an output is, is a copy of, or takes over
   std::vector<std::shared_ptr<Buffer>> buffers_;  // parallel to them
   std::vector<ir::KeptReferences> last_values_;   // of the plan's last work, which is not known to be done
   std::vector<std::shared_ptr<Buffer>> let_go_;   // theirs, of those that nobody can read
   std::vector<std::shared_ptr<Buffer>> inputs_;   // in the order of the plan's places
-  std::vector<std::shared_ptr<Buffer>> arenas_;  // parallel to the plan's; null: it needs none
-  std::vector<std::shared_ptr<Buffer>> packed_;  // by step: room for the copy that it makes; null if it makes none
-  std::vector<RecurrentMemory> layers_;  // by the plan's recurrent steps
+  std::vector<std::shared_ptr<Buffer>> arenas_;   // parallel to the plan's; null: it needs none
+  std::vector<std::shared_ptr<Buffer>> packed_;   // by step: room for the copy that it makes; null if it makes none
+  std::vector<RecurrentMemory> layers_;           // by the plan's recurrent steps
   size_t next_layer_ = 0;
-  std::vector<void*> pointers_;    // by place
-  std::vector<Buffer*> owners_;    // by place: of inputs
-  std::vector<void*> arguments_;   // of the current launch
-  std::vector<LaunchRecord> launches_;  // so far
-  std::vector<Phase> phases_;      // of the current launch, where it leaves some out
-  std::vector<uint64_t> scalars_;  // of all steps: a constant that another evaluation stores loses its bits
-  std::vector<uint32_t> readers_;  // by node number
+  std::vector<void*> pointers_;                // by place
+  std::vector<Buffer*> owners_;                // by place: of inputs
+  std::vector<void*> arguments_;               // of the current launch
+  std::vector<LaunchRecord> launches_;         // so far
+  std::vector<Phase> phases_;                  // of the current launch, where it leaves some out
+  std::vector<uint64_t> scalars_;              // of all steps: a constant that another evaluation stores loses its bits
+  std::vector<uint32_t> readers_;              // by node number
   std::vector<uint8_t> is_output_, lives_on_;  // likewise
 };
 

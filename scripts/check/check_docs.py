@@ -219,7 +219,7 @@ class Checker:
 
     def check_schedules(self):
         table = (self.root / "passes/schedule/schedule.cpp").read_text()
-        for name, device, rest in re.findall(r'^    \{"([\w ]+)", (kCpu|kGpu), (.*)\},$', table, re.M):
+        for name, device, rest in re.findall(r'^    \{"([\w ]+)", (kCpu|kGpu), (.*?)\},$', table, re.M | re.S):
             page = self.root / ("docs/looptree.md" if device == "kCpu" else "docs/cuda.md")
             is_of_library = ", nullptr, nullptr" in rest
             if not is_of_library and not re.search(rf"^\| [^|\n]*(?<!\w){name}(?!\w)[^|\n]*\|", page.read_text(), re.M):

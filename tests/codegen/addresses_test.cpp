@@ -59,9 +59,7 @@ class Machine {
 
   void statement(const Stmt& s) {
     switch (s.kind) {
-      case StmtKind::Size:
-        of(s.result) = {static_cast<uint64_t>(lowered_.sizes[static_cast<size_t>(s.slot)])};
-        break;
+      case StmtKind::Size: of(s.result) = {static_cast<uint64_t>(lowered_.sizes[static_cast<size_t>(s.slot)])}; break;
       case StmtKind::Let: of(s.result) = let(s); break;
       case StmtKind::Load: load(s); break;
       case StmtKind::Store: store(s); break;
@@ -225,12 +223,12 @@ TEST_CASE("no lane of a guarded load leaves its buffer: cats that their readers 
   for (int width : {1, 3, 5, 16, 17, 40, 100}) {
     for (const char* dtype : {"f32", "u8", "f64"}) {
       const std::string t = dtype, w = std::to_string(width), both = std::to_string(2 * width);
-      check("graph @g(%x: " + t + "[3," + w + "], %y: " + t + "[3," + w + "]) {\n  %0 = cat %x, %y dim=1 : " + t + "[3," +
-            both + "]\n  %1 = mul %0, %0 : " + t + "[3," + both + "]\n  return %1\n}");
-      check("graph @g(%x: " + t + "[3," + w + "], %y: " + t + "[4," + w + "]) {\n  %0 = cat %x, %y dim=0 : " + t + "[7," +
-            w + "]\n  %1 = mul %0, %0 : " + t + "[7," + w + "]\n  return %1\n}");
-      check("graph @g(%x: " + t + "[2," + w + "], %y: " + t + "[2," + w + "]) {\n  %0 = cat %x, %y, %x dim=1 : " + t +
-            "[2," + std::to_string(3 * width) + "]\n  %1 = flip %0 dims=[0,1] : " + t + "[2," + std::to_string(3 * width) +
+      check("graph @g(%x: " + t + "[3," + w + "], %y: " + t + "[3," + w + "]) {\n  %0 = cat %x, %y dim=1 : " + t + "[3," + both +
+            "]\n  %1 = mul %0, %0 : " + t + "[3," + both + "]\n  return %1\n}");
+      check("graph @g(%x: " + t + "[3," + w + "], %y: " + t + "[4," + w + "]) {\n  %0 = cat %x, %y dim=0 : " + t + "[7," + w +
+            "]\n  %1 = mul %0, %0 : " + t + "[7," + w + "]\n  return %1\n}");
+      check("graph @g(%x: " + t + "[2," + w + "], %y: " + t + "[2," + w + "]) {\n  %0 = cat %x, %y, %x dim=1 : " + t + "[2," +
+            std::to_string(3 * width) + "]\n  %1 = flip %0 dims=[0,1] : " + t + "[2," + std::to_string(3 * width) +
             "]\n  %2 = reduce.max %1 dims=[1] : " + t + "[2,1]\n  return %2\n}");
     }
   }
@@ -239,13 +237,13 @@ TEST_CASE("no lane of a guarded load leaves its buffer: cats that their readers 
 TEST_CASE("no lane of a guarded load leaves its buffer: pads and windows over them") {
   for (int width : {1, 3, 15, 16, 33, 70}) {
     const std::string w = std::to_string(width), padded = std::to_string(width + 4);
-    check("graph @p(%x: f32[3," + w + "]) {\n  %c = const 0.0 : f32[]\n  %0 = pad %x, %c lo=[1,1] hi=[2,3] : f32[6," +
-          padded + "]\n  return %0\n}");
-    check("graph @w(%x: f32[3," + w + "]) {\n  %c = const 0.0 : f32[]\n  %0 = pad %x, %c lo=[1,2] hi=[1,2] : f32[5," +
-          padded + "]\n  %1 = strided %0 sizes=[3,5,3," + w + "] strides=[" + padded + ",1," + padded +
-          ",1] offset=0 : f32[3,5,3," + w + "]\n  %2 = reduce.sum %1 dims=[0,1] : f32[1,1,3," + w + "]\n  return %2\n}");
-    check("graph @s(%x: f32[3," + w + "]) {\n  %c = const 1.5 : f32[]\n  %0 = pad %x, %c lo=[0,3] hi=[0,1] : f32[3," +
-          padded + "]\n  %1 = scan.sum %0 dim=1 : f32[3," + padded + "]\n  return %1\n}");
+    check("graph @p(%x: f32[3," + w + "]) {\n  %c = const 0.0 : f32[]\n  %0 = pad %x, %c lo=[1,1] hi=[2,3] : f32[6," + padded +
+          "]\n  return %0\n}");
+    check("graph @w(%x: f32[3," + w + "]) {\n  %c = const 0.0 : f32[]\n  %0 = pad %x, %c lo=[1,2] hi=[1,2] : f32[5," + padded +
+          "]\n  %1 = strided %0 sizes=[3,5,3," + w + "] strides=[" + padded + ",1," + padded + ",1] offset=0 : f32[3,5,3," + w +
+          "]\n  %2 = reduce.sum %1 dims=[0,1] : f32[1,1,3," + w + "]\n  return %2\n}");
+    check("graph @s(%x: f32[3," + w + "]) {\n  %c = const 1.5 : f32[]\n  %0 = pad %x, %c lo=[0,3] hi=[0,1] : f32[3," + padded +
+          "]\n  %1 = scan.sum %0 dim=1 : f32[3," + padded + "]\n  return %1\n}");
   }
 }
 

@@ -68,7 +68,8 @@ void run(const Case& c, Reference& r, Op op, const std::vector<const Array*>& wa
         const auto at = std::find_if(made.begin(), made.end(), [&](const NodeRef& node) { return node.get() == output; });
         buffers.push_back(results[static_cast<size_t>(at - made.begin())].data());
       }
-      piece == 0 ? test::launch(lowered, *bytecode, buffers, {}, 1000000) : test::launch(lowered, code_of(lowered.tree), buffers, {}, piece);
+      piece == 0 ? test::launch(lowered, *bytecode, buffers, {}, 1000000)
+                 : test::launch(lowered, code_of(lowered.tree), buffers, {}, piece);
       for (size_t k = 0; k < results.size(); ++k) {
         CAPTURE(ir::info(made[k]->op()).text);
         CAPTURE(bits);
@@ -109,7 +110,8 @@ TEST_CASE("cpu attention: every dtype, causal and masked") {
     check_case({.dtype = dtype, .length = 140, .sources = 135, .depth = 16, .value_depth = 16});
     check_case({.dtype = dtype, .length = 70, .sources = 66, .depth = 20, .value_depth = 20, .causal = true, .mask = Mask::Bool});
   }
-  for (const DType dtype : {DType::F32, DType::BF16}) check_case({.dtype = dtype, .length = 40, .sources = 137, .depth = 20, .value_depth = 20, .mask = Mask::Add});
+  for (const DType dtype : {DType::F32, DType::BF16})
+    check_case({.dtype = dtype, .length = 40, .sources = 137, .depth = 20, .value_depth = 20, .mask = Mask::Add});
   constexpr std::pair<int64_t, int64_t> kLengths[] = {{64, 64}, {130, 3}, {9, 130}, {129, 65}};
   for (const auto& [length, sources] : kLengths)
     check_case({.length = length, .sources = sources, .depth = 32, .value_depth = 24, .causal = true, .scale = -0.3});
@@ -126,7 +128,8 @@ TEST_CASE("cpu attention: keys are shared out where batches are few, and the sum
 
 TEST_CASE("cpu attention: batches that repeat in one operand, and masks that repeat") {
   for (const Mask mask : {Mask::Bool, Mask::Add}) {
-    Case c{.dtype = mask == Mask::Bool ? DType::F32 : DType::F16, .length = 19, .sources = 33, .depth = 12, .value_depth = 20, .mask = mask};
+    Case c{
+        .dtype = mask == Mask::Bool ? DType::F32 : DType::F16, .length = 19, .sources = 33, .depth = 12, .value_depth = 20, .mask = mask};
     c.query = {2, 3};
     c.key = {1, 3};
     c.value = {2, 1};
@@ -171,7 +174,8 @@ TEST_CASE("cpu attention: all lengths and heads are the same code, but for the s
     return ir::print(lowered_call(one_call(nodes(c, r, first, count, operands))).tree, false);
   };
   const auto of_length = [](int64_t length, int64_t depth) {
-    return Case{.length = length, .sources = length, .depth = depth, .value_depth = depth, .query = {2}, .key = {2}, .value = {2}, .scale = 0.25};
+    return Case{
+        .length = length, .sources = length, .depth = depth, .value_depth = depth, .query = {2}, .key = {2}, .value = {2}, .scale = 0.25};
   };
   for (const auto& [first, count] : {std::pair(Op::Attention, 1), {Op::Attention, 2}, {Op::AttentionGrad, 3}}) {
     const auto results = static_cast<size_t>(count);

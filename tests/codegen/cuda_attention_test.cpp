@@ -84,7 +84,8 @@ void run(const Case& c, Reference& r, Op op, const std::vector<const Array*>& wa
     for (Array& a : results) buffers.push_back(a.data());
     std::vector<Array> scratch;
     for (const ir::TreeBuffer& buffer : lowered.tree.buffers) {
-      if (buffer.space == ir::Space::Global) scratch.emplace_back(buffer.dtype, Dims{lowered.sizes[static_cast<size_t>(buffer.size_param)]});
+      if (buffer.space == ir::Space::Global)
+        scratch.emplace_back(buffer.dtype, Dims{lowered.sizes[static_cast<size_t>(buffer.size_param)]});
     }
     for (Array& a : scratch) buffers.push_back(a.data());
     REQUIRE_NOTHROW(simulator.run(buffers, lowered.sizes, {}, order, 5));
@@ -125,7 +126,13 @@ TEST_CASE("attention: every dtype, every tile, causal and masked") {
   for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
     for (const int64_t depth : {16, 64, 112})
       check_case({.dtype = dtype, .length = 70, .sources = 66, .depth = depth, .value_depth = depth});
-    check_case({.dtype = dtype, .length = 70, .sources = 66, .depth = 40, .value_depth = 40, .causal = true, .mask = Mask::Bool,
+    check_case({.dtype = dtype,
+                .length = 70,
+                .sources = 66,
+                .depth = 40,
+                .value_depth = 40,
+                .causal = true,
+                .mask = Mask::Bool,
                 .multiprocessors = 3});
     check_case({.dtype = dtype, .length = 40, .sources = 36, .depth = 24, .value_depth = 24, .mask = Mask::Add, .multiprocessors = 108});
   }
@@ -301,7 +308,8 @@ TEST_CASE("attention: the text of a graph with it reads back, and malformed oper
   refused(q, k, v, input(DType::Bool, {5, 6}));
   for (const int64_t result : {-1, 2}) {
     const int64_t ints[] = {0, std::bit_cast<int64_t>(0.5), 0, result};
-    CHECK_THROWS_WITH_AS(ir::make_node(Op::Attention, std::vector<NodeRef>{q, k, v}, ints), doctest::Contains("has no such result"), ir::IrError);
+    CHECK_THROWS_WITH_AS(ir::make_node(Op::Attention, std::vector<NodeRef>{q, k, v}, ints), doctest::Contains("has no such result"),
+                         ir::IrError);
   }
 }
 

@@ -98,9 +98,7 @@ passes::FusedKernel call_of(const ir::NodeRef& node) {
   return std::move(result.kernels.back());
 }
 
-passes::Lowered lowered_call(const passes::FusedKernel& fused) {
-  return compiler::compile(fused.work, ir::GpuTarget{}, {});
-}
+passes::Lowered lowered_call(const passes::FusedKernel& fused) { return compiler::compile(fused.work, ir::GpuTarget{}, {}); }
 
 std::vector<void*> with_scratch(const passes::Lowered& lowered, std::vector<void*> buffers, std::vector<Memory>& scratch) {
   for (const ir::TreeBuffer& buffer : lowered.tree.buffers) {
@@ -181,12 +179,9 @@ TEST_CASE("cuda calls: parts of every dtype, along every dim, of odd and of vect
 }
 
 TEST_CASE("cuda calls: parts that are constants, views, and without elements") {
-  const auto constant = [](DType dtype, double value, ir::Dims shape) {
-    return ir::make_const(ir::constant(dtype, value), shape);
-  };
-  compare(cat(
-      {input(DType::F32, {4, 8}), constant(DType::F32, -1.5, {4, 4}), input(DType::F32, {4, 3}), constant(DType::F32, 7, {4, 1})},
-      1));
+  const auto constant = [](DType dtype, double value, ir::Dims shape) { return ir::make_const(ir::constant(dtype, value), shape); };
+  compare(
+      cat({input(DType::F32, {4, 8}), constant(DType::F32, -1.5, {4, 4}), input(DType::F32, {4, 3}), constant(DType::F32, 7, {4, 1})}, 1));
   compare(cat({constant(DType::F16, 0.5, {2, 8}), input(DType::F16, {2, 8}), constant(DType::F16, 2, {2, 3})}, 1));
   const ir::NodeRef x = input(DType::F64, {6, 10});
   compare(cat({ir::permute(x, ir::Dims{1, 0}), input(DType::F64, {10, 2})}, 1));
@@ -226,10 +221,8 @@ TEST_CASE("cuda calls: scatters of few long lines, which are sorted first") {
     }
     // The gradient of an embedding: one index a row.
     const ir::NodeRef rows = ir::expand(input(DType::I64, {300, 1}), ir::Dims{300, 24});
-    compare(make(op, {input(DType::F32, {50, 24}), rows, input(DType::F32, {300, 24})}, {0}, DType::F32),
-            {any_element, below(50)});
-    compare(make(op, {input(DType::F32, {3, 40, 2}), input(DType::I64, {3, 130, 2}), input(DType::F32, {3, 130, 2})}, {1},
-                 DType::F32),
+    compare(make(op, {input(DType::F32, {50, 24}), rows, input(DType::F32, {300, 24})}, {0}, DType::F32), {any_element, below(50)});
+    compare(make(op, {input(DType::F32, {3, 40, 2}), input(DType::I64, {3, 130, 2}), input(DType::F32, {3, 130, 2})}, {1}, DType::F32),
             {any_element, below(40)});
   }
 }
@@ -240,8 +233,8 @@ TEST_CASE("cuda calls: an index out of range writes nothing") {
     return ir::constant(DType::I64, flat % 3 == 0 ? bad[flat / 3 % 5] : flat % 10);
   };
   for (const int64_t count : {30, 400}) {  // walked, sorted
-    const passes::FusedKernel fused = call_of(
-        make(Op::ScatterAdd, {input(DType::I32, {10}), input(DType::I64, {count}), input(DType::I32, {count})}, {0}, DType::I32));
+    const passes::FusedKernel fused =
+        call_of(make(Op::ScatterAdd, {input(DType::I32, {10}), input(DType::I64, {count}), input(DType::I32, {count})}, {0}, DType::I32));
     const passes::Lowered lowered = lowered_call(fused);
     std::mt19937 random(3);
     Memory index = filled(DType::I64, count, wild, random), value = filled(DType::I32, count, below(1000), random);
@@ -261,8 +254,8 @@ TEST_CASE("cuda calls: an index out of range writes nothing") {
 
 TEST_CASE("cuda calls: what a mask selects") {
   const std::function<bool(int64_t)> masks[] = {[](int64_t) { return true; }, [](int64_t i) { return i % 3 == 1; },
-                                                [](int64_t i) { return i * 2654435761 % 97 < 40; },
-                                                [](int64_t i) { return i == 0; }, [](int64_t i) { return i > 4000; }};
+                                                [](int64_t i) { return i * 2654435761 % 97 < 40; }, [](int64_t i) { return i == 0; },
+                                                [](int64_t i) { return i > 4000; }};
   for (const auto& chosen : masks) {
     const Element element = [&](DType, int64_t flat, std::mt19937&) { return ir::Constant{DType::Bool, chosen(flat) ? 1u : 0u}; };
     for (const int64_t size : {1, 31, 32, 33, 1000, 4096, 5000, 9000}) {
@@ -278,11 +271,8 @@ TEST_CASE("cuda calls: what a mask selects") {
       if (size == 1000 && count > 0) compare(make(Op::Nonzero, {mask_of({4, 25, 10})}, {count}, DType::I64), {element});
     }
   }
-  const Element odd = [](DType, int64_t flat, std::mt19937&) {
-    return ir::Constant{DType::Bool, static_cast<uint64_t>(flat) & 1};
-  };
-  for (const DType dtype : kAllTypes)
-    compare(make(Op::Compress, {input(dtype, {70, 1}), mask_of({70})}, {35}, dtype), {any_element, odd});
+  const Element odd = [](DType, int64_t flat, std::mt19937&) { return ir::Constant{DType::Bool, static_cast<uint64_t>(flat) & 1}; };
+  for (const DType dtype : kAllTypes) compare(make(Op::Compress, {input(dtype, {70, 1}), mask_of({70})}, {35}, dtype), {any_element, odd});
 }
 
 TEST_CASE("cuda calls: sorted lines of every length, with ties, nan and zeros of both signs") {
@@ -339,8 +329,7 @@ TEST_CASE("cuda calls: NVRTC compiles every one without spills") {
   compile(cat({input(DType::F16, {3, 8}), input(DType::F16, {3, 4})}, 1));
   compile(cat({input(DType::F32, {4, 3}), ir::make_const(ir::constant(DType::F32, 2.0), ir::Dims{4, 4})}, 1));
   for (const int64_t count : {9, 5000})
-    compile(
-        make(Op::ScatterAdd, {input(DType::F16, {70}), input(DType::I64, {count}), input(DType::F16, {count})}, {0}, DType::F16));
+    compile(make(Op::ScatterAdd, {input(DType::F16, {70}), input(DType::I64, {count}), input(DType::F16, {count})}, {0}, DType::F16));
   compile(make(Op::Nonzero, {mask_of({4, 25, 10})}, {10}, DType::I64));
   compile(make(Op::Compress, {input(DType::F32, {70, 8}), mask_of({70})}, {35}, DType::F32));
   compile(make(Op::ScatterMask, {input(DType::U8, {70, 1}), mask_of({70}), input(DType::U8, {35, 1})}, {}, DType::U8));

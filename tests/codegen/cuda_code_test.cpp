@@ -116,7 +116,8 @@ void collect(const ir::LoopTree& tree, const std::vector<ir::Stmt>& stmts, Width
     collect(tree, stmt.body, widths);
     collect(tree, stmt.orelse, widths);
     // A scalar may lie in memory.
-    if (stmt.kind == ir::StmtKind::Let && stmt.op == ir::Op::Scalar) widths.loads.insert(ir::item_size(tree.scalars[static_cast<size_t>(stmt.slot)]));
+    if (stmt.kind == ir::StmtKind::Let && stmt.op == ir::Op::Scalar)
+      widths.loads.insert(ir::item_size(tree.scalars[static_cast<size_t>(stmt.slot)]));
     if (stmt.kind == ir::StmtKind::CopyAsync) widths.loads.insert(16);
     const bool load = stmt.kind == ir::StmtKind::Load;
     if (!load && stmt.kind != ir::StmtKind::Store) continue;
@@ -165,7 +166,8 @@ std::vector<const Phase*> phases_of(const std::string& kernel) {
 
 constexpr int64_t kSteps = 2'000'000;  // of a phase: at least its first warps
 
-// A loop tree with one phase, of 32 threads a block but for the last case. Buffers: global g, h (of 16 bits), d (of 64), b (of bytes), and shared s.
+// A loop tree with one phase, of 32 threads a block but for the last case. Buffers: global g, h (of 16 bits), d (of 64), b (of bytes),
+// and shared s.
 struct AccessCase {
   const char *name, *body;
   int64_t warps, transfers, least;
@@ -189,8 +191,11 @@ const AccessCase kAccesses[] = {
     {"no thread", "%4 = lt %1, %c0 : bool\n if %4 {\n %5 = load g[%1] : f32\n }", 0, 0, 0, 0},
     {"a mask", "%4 = lt %1, %c10 : bool\n %5 = load g[%1] mask %4 : f32", 1, 2, 2, 0},
     {"a loop", "for %4 in %c0..%c8 step 2 {\n %5 = add %4, %1 : i32\n %6 = load g[%5] : f32\n }", 4, 4 + 3 * 5, 16, 0},
-    {"a loop that threads leave one after another", "for %4 in %c0..%1 step 1 {\n %5 = load g[%1] : f32\n }", 31, 7 * 4 + 8 * (3 + 2 + 1), 7 * 4 + 8 * (3 + 2 + 1), 0},
-    {"a variable", "var %4 = %1\n for %5 in %c0..%c2 step 1 {\n %6 = get %4 : i32\n %7 = load g[%6] : f32\n %8 = add %6, %c1 : i32\n set %4, %8\n }", 2, 9, 8, 0},
+    {"a loop that threads leave one after another", "for %4 in %c0..%1 step 1 {\n %5 = load g[%1] : f32\n }", 31, 7 * 4 + 8 * (3 + 2 + 1),
+     7 * 4 + 8 * (3 + 2 + 1), 0},
+    {"a variable",
+     "var %4 = %1\n for %5 in %c0..%c2 step 1 {\n %6 = get %4 : i32\n %7 = load g[%6] : f32\n %8 = add %6, %c1 : i32\n set %4, %8\n }", 2,
+     9, 8, 0},
     {"shared, unit stride", "%5 = load s[%1] : f32", 1, 1, 1, 1},
     {"shared, stride 2", "%4 = mul %1, %c2 : i32\n %5 = load s[%4] : f32", 1, 2, 1, 2},
     {"shared, one place", "%5 = load s[%c7] : f32", 1, 1, 1, 1},
@@ -204,8 +209,10 @@ const AccessCase kAccesses[] = {
 
 // Constants stand in the bodies as %cN.
 ir::LoopTree tree_of(const std::string& body, int threads = 32) {
-  std::string text = "looptree @k cuda threads=" + std::to_string(threads) + " index=i32 {\n  params g: f32 in, h: f16 in, d: f64 in, b: u8 in, s: f32 shared[4096], sizes 1\n"
-                     "  phase p: parallel %0 in 0..s0 {\n    %1 = thread : i32\n", rest = body;
+  std::string text = "looptree @k cuda threads=" + std::to_string(threads) +
+                     " index=i32 {\n  params g: f32 in, h: f16 in, d: f64 in, b: u8 in, s: f32 shared[4096], sizes 1\n"
+                     "  phase p: parallel %0 in 0..s0 {\n    %1 = thread : i32\n",
+              rest = body;
   int fresh = 100;
   std::smatch found;
   while (std::regex_search(rest, found, std::regex("%c(\\d+)"))) {
@@ -316,7 +323,9 @@ TEST_CASE("cuda code: accesses that depend on data say so") {
   CHECK(second("for %6 in %c0..%5 step 1 {\n %7 = load g[%6] : f32\n }").places_vary);
   // A variable that is set where data say so is not known any more.
   CHECK(second("var %8 = %1\n " + if_data + "set %8, %c3\n }\n %9 = get %8 : i32\n %10 = load g[%9] : f32").places_vary);
-  CHECK(second("var %8 = %1\n for %6 in %c0..%5 step 1 {\n %9 = get %8 : i32\n %10 = load g[%9] : f32\n %11 = add %9, %c1 : i32\n set %8, %11\n }").places_vary);
+  CHECK(second("var %8 = %1\n for %6 in %c0..%5 step 1 {\n %9 = get %8 : i32\n %10 = load g[%9] : f32\n %11 = add %9, %c1 : i32\n set %8, "
+               "%11\n }")
+            .places_vary);
 }
 
 TEST_CASE("cuda code: NVRTC keeps the width of every access, and the registers") {
@@ -364,8 +373,9 @@ TEST_CASE("cuda code: NVRTC makes no choice between one and -0 of a minus before
   }
   for (const std::string type : {"f32", "f16", "bf16"}) {
     const std::string of = " : " + type + "[64]\n";
-    const std::string graph = "graph @g(%x: " + type + "[64], %y: " + type + "[64]) {\n  %0 = sign %x" + of + "  %1 = neg %0" + of + "  %2 = lt %x, %y : bool[64]\n  %3 = cast %2" + of +
-                              "  %4 = neg %3" + of + "  %5 = mul %1, %y" + of + "  %6 = add %5, %4" + of + "  return %6\n}\n";
+    const std::string graph = "graph @g(%x: " + type + "[64], %y: " + type + "[64]) {\n  %0 = sign %x" + of + "  %1 = neg %0" + of +
+                              "  %2 = lt %x, %y : bool[64]\n  %3 = cast %2" + of + "  %4 = neg %3" + of + "  %5 = mul %1, %y" + of +
+                              "  %6 = add %5, %4" + of + "  return %6\n}\n";
     const test::Nvrtc::Result result = nvrtc.compile(codegen::cuda::emit(lowered(graph).tree), "sm_90");
     CAPTURE(result.ptx);
     REQUIRE(result.compiled);
@@ -382,8 +392,10 @@ TEST_CASE("cuda code: maxima and minima are one instruction exactly where that h
     for (const bool maximum : {true, false}) {
       for (const bool first : {true, false}) {
         const std::string name = maximum ? "max" : "min", number = ir::print(ir::constant(ir::DType::F32, double{constant}));
-        const std::string text = codegen::cuda::emit_kernels(lowered("graph @g(%x: f32[64]@64) {\n  %c = const " + number + " : f32[64]@64\n  %0 = " + name +
-                                                                     (first ? " %c, %x" : " %x, %c") + " : f32[64]@64\n  return %0\n}\n").tree);
+        const std::string text =
+            codegen::cuda::emit_kernels(lowered("graph @g(%x: f32[64]@64) {\n  %c = const " + number + " : f32[64]@64\n  %0 = " + name +
+                                                (first ? " %c, %x" : " %x, %c") + " : f32[64]@64\n  return %0\n}\n")
+                                            .tree);
         CAPTURE(text);
         bool same = true;
         for (const float x : numbers) {
@@ -397,6 +409,7 @@ TEST_CASE("cuda code: maxima and minima are one instruction exactly where that h
     }
   }
   CHECK(one == 20);  // of 24: zeros on the other side are not
-  const std::string both = codegen::cuda::emit_kernels(lowered("graph @g(%x: f32[64], %y: f32[64]) {\n  %0 = max %x, %y : f32[64]\n  return %0\n}\n").tree);
+  const std::string both =
+      codegen::cuda::emit_kernels(lowered("graph @g(%x: f32[64], %y: f32[64]) {\n  %0 = max %x, %y : f32[64]\n  return %0\n}\n").tree);
   CHECK(both.find("tenon_max_f32(") != std::string::npos);
 }

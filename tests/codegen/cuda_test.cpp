@@ -54,17 +54,14 @@ std::string kernel_text(const std::string& name, const Sizes& sizes = {}) {
   return result;
 }
 
-Sizes matrix(int64_t rows, int64_t columns) {
-  return {{"7400", rows * columns}, {"37", rows}, {"200", columns}};
-}
+Sizes matrix(int64_t rows, int64_t columns) { return {{"7400", rows * columns}, {"37", rows}, {"200", columns}}; }
 
 // A host buffer, 16-byte aligned, with a margin on both sides that must stay as it was.
 struct Guarded {
   static constexpr size_t kMargin = 64;
   std::vector<uint64_t> words;
   size_t bytes;
-  explicit Guarded(size_t bytes)
-      : words((bytes + 2 * kMargin + 23) / 8 + 2, 0xa5a5a5a5a5a5a5a5u), bytes(bytes) {}
+  explicit Guarded(size_t bytes) : words((bytes + 2 * kMargin + 23) / 8 + 2, 0xa5a5a5a5a5a5a5a5u), bytes(bytes) {}
   char* data() {
     auto address = reinterpret_cast<uintptr_t>(words.data()) + kMargin;
     return reinterpret_cast<char*>((address + 15) / 16 * 16);
@@ -97,9 +94,7 @@ ir::Constant random_element(DType dtype, std::mt19937& random, bool special) {
   const auto wide = static_cast<int64_t>(uint64_t{random()} << 32 | random());
   if (random() % 3 == 0) return ir::constant(dtype, wide % 4);
   if (random() % 3 == 0) return ir::constant(dtype, wide % 70);
-  return ir::constant(dtype, random() % 16 == 0
-                                 ? std::numeric_limits<int64_t>::min() >> (64 - 8 * ir::item_size(dtype))
-                                 : wide);
+  return ir::constant(dtype, random() % 16 == 0 ? std::numeric_limits<int64_t>::min() >> (64 - 8 * ir::item_size(dtype)) : wide);
 }
 
 void fill(char* data, DType dtype, int64_t count, std::mt19937& random, bool special, bool eighths) {
@@ -128,13 +123,14 @@ constexpr const char* kRows = "rows|long rows|rows in blocks";
 constexpr const char* kScan = "scan columns|scan groups|scan tiles";
 constexpr const char* kScanSplit = "scan columns split|scan groups split|scan tiles split";
 constexpr const char* kContraction = "contraction|contraction outputs";
-bool is_one_of(const std::string& schedule, const std::string& names) { return ("|" + names + "|").find("|" + schedule + "|") != std::string::npos; }
+bool is_one_of(const std::string& schedule, const std::string& names) {
+  return ("|" + names + "|").find("|" + schedule + "|") != std::string::npos;
+}
 
 // Runs a kernel on the simulator and the interpreter and compares all outputs bit for bit. A product on tensor cores sums in an order
 // of its own, so operands are such that the order makes no difference, and it runs in two.
-void compare(const ir::Kernel& given, const std::string& schedule, bool special = false,
-             const std::vector<double>& scalars = {}, CudaSimulator::Compiler compiler = fastest_compiler(),
-             const ir::GpuTarget& target = {}) {
+void compare(const ir::Kernel& given, const std::string& schedule, bool special = false, const std::vector<double>& scalars = {},
+             CudaSimulator::Compiler compiler = fastest_compiler(), const ir::GpuTarget& target = {}) {
   const ir::Kernel kernel = passes::run_kernel_passes(given);
   CAPTURE(ir::print(given));
   const passes::Lowered lowered = passes::lower(kernel, target);
@@ -162,8 +158,7 @@ void compare(const ir::Kernel& given, const std::string& schedule, bool special 
 
   CudaSimulator simulator(lowered.tree, compiler);
   std::vector<CudaSimulator::Order> orders = {CudaSimulator::Order::Forward};
-  for (const ir::TreeBuffer& buffer :
-       lowered.tree.buffers) {  // only shared memory can tell the order of threads
+  for (const ir::TreeBuffer& buffer : lowered.tree.buffers) {  // only shared memory can tell the order of threads
     if (buffer.space == ir::Space::Shared && orders.size() == 1) {
       orders.push_back(CudaSimulator::Order::Backward);
       orders.push_back(CudaSimulator::Order::Random);
@@ -198,14 +193,13 @@ void compare(const ir::Kernel& given, const std::string& schedule, bool special 
   }
 }
 
-void compare(const std::string& text, const std::string& schedule, bool special = false,
-             const std::vector<double>& scalars = {}, CudaSimulator::Compiler compiler = fastest_compiler(),
-             const ir::GpuTarget& target = {}) {
+void compare(const std::string& text, const std::string& schedule, bool special = false, const std::vector<double>& scalars = {},
+             CudaSimulator::Compiler compiler = fastest_compiler(), const ir::GpuTarget& target = {}) {
   compare(ir::parse_kernel(text), schedule, special, scalars, compiler, target);
 }
 
-// max(windows of x times filters + bias, 0), of padded images, as frontend/src/neural/conv.cpp has it: places are one axis, or rows and columns.
-// Or with channels last, as passes/graph/lay_out_windows.cpp lays them out.
+// max(windows of x times filters + bias, 0), of padded images, as frontend/src/neural/conv.cpp has it: places are one axis, or rows and
+// columns. Or with channels last, as passes/graph/lay_out_windows.cpp lays them out.
 struct Convolution {
   int64_t images, channels, height, width, filters, taps_down, taps_across, step = 1, border = 0;
   bool by_rows = false;
@@ -224,20 +218,24 @@ struct Convolution {
     const int64_t pixel = channels_last ? channels : 1, plane = channels_last ? 1 : height * width;
     const std::string y = n(step) + "*" + row + " + " + down, x = n(step) + "*" + column + " + " + across;
     const std::string type = std::string(" : ") + dtype + "\n", axes = by_rows ? "n r f l" : "n f p";
-    const std::string guard = border == 0 ? "" : " if 0 <= " + y + " - " + n(border) + " < " + n(height) + " and 0 <= " + x + " - " + n(border) + " < " + n(width) + " else %1";
-    const auto buffer = [&](const std::string& name, const std::string& role, int64_t count) { return name + ": " + dtype + " " + role + "[" + n(count) + "]"; };
+    const std::string guard = border == 0 ? ""
+                                          : " if 0 <= " + y + " - " + n(border) + " < " + n(height) + " and 0 <= " + x + " - " + n(border) +
+                                                " < " + n(width) + " else %1";
+    const auto buffer = [&](const std::string& name, const std::string& role, int64_t count) {
+      return name + ": " + dtype + " " + role + "[" + n(count) + "]";
+    };
     return "kernel @conv(" + buffer("x", "in", images * channels * height * width) + ", " + buffer("w", "in", filters * depth) + ", " +
-           buffer("b", "in", filters) + ", " + buffer("y", "out", images * filters * places) + ") {\n  axes n: " + n(images) + " parallel, " +
-           (by_rows ? "r: " + n(rows) + " parallel, f: " + n(filters) + " parallel, l: " + of_columns + " parallel" : "f: " + n(filters) + " parallel, p: " + n(places) + " parallel") +
-           ", k: " + n(depth) + " contract\n" +
-           "  contract " + axes + "|k : %0 = load w[" + n(depth) + "*f + k]" + type +
-           "  contract " + axes + "|k : %1 = const 0.0" + type +
-           "  contract " + axes + "|k : %2 = load x[" + n(channels * height * width) + "*n + " + n(plane) + "*" + channel + " + " + n(pixel * width) + "*(" + y + ") + " + n(pixel) + "*(" + x +
-           ") - " + n(pixel * border * (width + 1)) + "]" + guard + type +
-           "  reduce " + axes + "|k : %3 = contract %0, %2" + type +
-           "  map " + axes + " : %4 = load b[f]" + type + "  map " + axes + " : %5 = add %3, %4" + type +
-           "  map " + axes + " : %6 = const 0.0" + type + "  map " + axes + " : %7 = max %5, %6" + type +
-           "  map " + axes + " : store y[" + n(filters * places) + "*n + " + n(places) + "*f + " + (by_rows ? of_columns + "*r + l" : "p") + "], %7\n}\n";
+           buffer("b", "in", filters) + ", " + buffer("y", "out", images * filters * places) + ") {\n  axes n: " + n(images) +
+           " parallel, " +
+           (by_rows ? "r: " + n(rows) + " parallel, f: " + n(filters) + " parallel, l: " + of_columns + " parallel"
+                    : "f: " + n(filters) + " parallel, p: " + n(places) + " parallel") +
+           ", k: " + n(depth) + " contract\n" + "  contract " + axes + "|k : %0 = load w[" + n(depth) + "*f + k]" + type + "  contract " +
+           axes + "|k : %1 = const 0.0" + type + "  contract " + axes + "|k : %2 = load x[" + n(channels * height * width) + "*n + " +
+           n(plane) + "*" + channel + " + " + n(pixel * width) + "*(" + y + ") + " + n(pixel) + "*(" + x + ") - " +
+           n(pixel * border * (width + 1)) + "]" + guard + type + "  reduce " + axes + "|k : %3 = contract %0, %2" + type + "  map " +
+           axes + " : %4 = load b[f]" + type + "  map " + axes + " : %5 = add %3, %4" + type + "  map " + axes + " : %6 = const 0.0" +
+           type + "  map " + axes + " : %7 = max %5, %6" + type + "  map " + axes + " : store y[" + n(filters * places) + "*n + " +
+           n(places) + "*f + " + (by_rows ? of_columns + "*r + l" : "p") + "], %7\n}\n";
   }
 };
 
@@ -255,16 +253,16 @@ struct Product {
     };
     const std::string a = left_transposed ? at(rows * depth, "k", rows, "i") : at(rows * depth, "i", depth, "k");
     const std::string b = right_transposed ? at(columns * depth, "j", depth, "k") : at(columns * depth, "k", columns, "j");
-    return "kernel @product(a: " + type + " in[" + number(batch * rows * depth) + "], b: " + type + " in[" + number(batch * columns * depth) +
-           "], c: " + type + " in[" + n + "], y: " + type + " out[" + number(batch * rows * columns) + "]) {\n  axes b: " + number(batch) +
-           " parallel, i: " + m + " parallel, j: " + n + " parallel, k: " + k + " contract\n" +  //
-           "  contract b i j|k : %0 = load a[" + a + "] : " + type + "\n" +                     //
-           "  contract b i j|k : %1 = load b[" + b + "] : " + type + "\n" +                     //
-           "  reduce b i j|k : %2 = contract %0, %1 : " + type + "\n" +                         //
-           "  map b i j : %3 = load c[j] : " + type + "\n" +                                    //
-           "  map b i j : %4 = add %2, %3 : " + type + "\n" +                                   //
-           "  map b i j : %5 = const 0" + (ir::is_float(*ir::dtype_from_name(type)) ? ".0 : " : " : ") + type + "\n" +  //
-           "  map b i j : %6 = max %4, %5 : " + type + "\n" +                                   //
+    return "kernel @product(a: " + type + " in[" + number(batch * rows * depth) + "], b: " + type + " in[" +
+           number(batch * columns * depth) + "], c: " + type + " in[" + n + "], y: " + type + " out[" + number(batch * rows * columns) +
+           "]) {\n  axes b: " + number(batch) + " parallel, i: " + m + " parallel, j: " + n + " parallel, k: " + k + " contract\n" +  //
+           "  contract b i j|k : %0 = load a[" + a + "] : " + type + "\n" +                                                           //
+           "  contract b i j|k : %1 = load b[" + b + "] : " + type + "\n" +                                                           //
+           "  reduce b i j|k : %2 = contract %0, %1 : " + type + "\n" +                                                               //
+           "  map b i j : %3 = load c[j] : " + type + "\n" +                                                                          //
+           "  map b i j : %4 = add %2, %3 : " + type + "\n" +                                                                         //
+           "  map b i j : %5 = const 0" + (ir::is_float(*ir::dtype_from_name(type)) ? ".0 : " : " : ") + type + "\n" +                //
+           "  map b i j : %6 = max %4, %5 : " + type + "\n" +                                                                         //
            "  map b i j : store y[" + at(rows * columns, "i", columns, "j") + "], %6\n}\n";
   }
 };
@@ -281,12 +279,12 @@ struct Scan {
     const auto number = [](int64_t n) { return std::to_string(n); };
     const std::string all = number(lines * length), type = dtype;
     const std::string at = across ? number(lines) + "*s + i" : number(length) + "*i + s";
-    return "kernel @scan(x: " + type + " in[" + all + "], y: " + type + " out[" + all + "], z: " + type + " out[" + all + "]) {\n  axes i: " +
-           number(lines) + " parallel, s: " + number(length) + " serial\n" +  //
-           "  map i s  : %0 = load x[" + at + "] : " + type + "\n" +          //
-           "  scan i|s : %1 = scan." + op + " %0 : " + type + "\n" +          //
-           "  map i s  : store y[" + at + "], %1\n" +                         //
-           "  map i s  : %2 = " + (type == "bool" ? "or" : "add") + " %1, %0 : " + type + "\n" +  //
+    return "kernel @scan(x: " + type + " in[" + all + "], y: " + type + " out[" + all + "], z: " + type + " out[" + all +
+           "]) {\n  axes i: " + number(lines) + " parallel, s: " + number(length) + " serial\n" +  //
+           "  map i s  : %0 = load x[" + at + "] : " + type + "\n" +                               //
+           "  scan i|s : %1 = scan." + op + " %0 : " + type + "\n" +                               //
+           "  map i s  : store y[" + at + "], %1\n" +                                              //
+           "  map i s  : %2 = " + (type == "bool" ? "or" : "add") + " %1, %0 : " + type + "\n" +   //
            "  map i s  : store z[" + at + "], %2\n}\n";
   }
 };
@@ -297,18 +295,10 @@ std::string running_maximum(int64_t lines, int64_t length, bool across = false) 
   const std::string all = number(lines * length), at = across ? number(lines) + "*s + i" : number(length) + "*i + s";
   return "kernel @cummax(x: f32 in[" + all + "], b: f32 in[" + number(lines) + "], y: f32 out[" + all + "], at: i64 out[" + all +
          "], c: f32 out[" + number(lines) + "]) {\n  axes i: " + number(lines) + " parallel, s: " + number(length) + " serial\n" +
-         "  map i    : %0 = load b[i] : f32\n" +
-         "  map i    : %1 = neg %0 : f32\n" +
-         "  map i    : store c[i], %1\n" +
-         "  map i s  : %2 = load x[" + at + "] : f32\n" +
-         "  map i s  : %3 = add %2, %0 : f32\n" +
-         "  scan i|s : %4 = scan.max %3 : f32\n" +
-         "  map i s  : %5 = ge %3, %4 : bool\n" +
-         "  map i s  : %6 = index s : i64\n" +
-         "  map i    : %7 = const 0 : i64\n" +
-         "  map i s  : %8 = where %5, %6, %7 : i64\n" +
-         "  scan i|s : %9 = scan.max %8 : i64\n" +
-         "  map i s  : store y[" + at + "], %4\n" +
+         "  map i    : %0 = load b[i] : f32\n" + "  map i    : %1 = neg %0 : f32\n" + "  map i    : store c[i], %1\n" +
+         "  map i s  : %2 = load x[" + at + "] : f32\n" + "  map i s  : %3 = add %2, %0 : f32\n" + "  scan i|s : %4 = scan.max %3 : f32\n" +
+         "  map i s  : %5 = ge %3, %4 : bool\n" + "  map i s  : %6 = index s : i64\n" + "  map i    : %7 = const 0 : i64\n" +
+         "  map i s  : %8 = where %5, %6, %7 : i64\n" + "  scan i|s : %9 = scan.max %8 : i64\n" + "  map i s  : store y[" + at + "], %4\n" +
          "  map i s  : store at[" + at + "], %9\n}\n";
 }
 
@@ -317,16 +307,11 @@ std::string sums_of_sums(int64_t lines, int64_t length, const std::string& type,
   const auto number = [](int64_t n) { return std::to_string(n); };
   const std::string all = number(lines * length), at = across ? number(lines) + "*s + i" : number(length) + "*i + s";
   return "kernel @sums(x: " + type + " in[" + all + "], y: " + type + " out[" + all + "]) {\n  axes i: " + number(lines) +
-         " parallel, s: " + number(length) + " serial\n" +
-         "  map i s  : %0 = load x[" + at + "] : " + type + "\n" +
-         "  scan i|s : %1 = scan.sum %0 : " + type + "\n" +
-         "  scan i|s : %2 = scan.max %0 : " + type + "\n" +
-         "  map i s  : %3 = sub %1, %2 : " + type + "\n" +
-         "  scan i|s : %4 = scan.sum %3 : " + type + "\n" +
-         "  map i s  : %5 = tanh %4 : " + type + "\n" +
-         "  scan i|s : %6 = scan." + (product ? "prod" : "sum") + " %5 : " + type + "\n" +
-         "  map i s  : %7 = add %6, %4 : " + type + "\n" +
-         "  map i s  : store y[" + at + "], %7\n}\n";
+         " parallel, s: " + number(length) + " serial\n" + "  map i s  : %0 = load x[" + at + "] : " + type + "\n" +
+         "  scan i|s : %1 = scan.sum %0 : " + type + "\n" + "  scan i|s : %2 = scan.max %0 : " + type + "\n" +
+         "  map i s  : %3 = sub %1, %2 : " + type + "\n" + "  scan i|s : %4 = scan.sum %3 : " + type + "\n" +
+         "  map i s  : %5 = tanh %4 : " + type + "\n" + "  scan i|s : %6 = scan." + (product ? "prod" : "sum") + " %5 : " + type + "\n" +
+         "  map i s  : %7 = add %6, %4 : " + type + "\n" + "  map i s  : store y[" + at + "], %7\n}\n";
 }
 
 // x of each of two rows, minus and times scalars by turns; minus its maximum; as a share of the row's sum.
@@ -347,8 +332,8 @@ std::string scaled_rows(int64_t columns, int scalars) {
   }
   const std::string most = next("reduce r|c", "reduce.max " + x + " lanes"), less = next("map r c", "sub " + x + ", " + most);
   const std::string sum = next("reduce r|c", "reduce.sum " + less + " lanes"), share = next("map r c", "div " + less + ", " + sum);
-  return text + ") {\n  axes r: 2 parallel, c: " + n + " inner\n  map r c : %0 = load x" + at + " : f32\n" + body + "  map r c : store y" + at + ", " +
-         share + "\n}\n";
+  return text + ") {\n  axes r: 2 parallel, c: " + n + " inner\n  map r c : %0 = load x" + at + " : f32\n" + body + "  map r c : store y" +
+         at + ", " + share + "\n}\n";
 }
 
 ir::GpuTarget with_shared(int64_t kilobytes) {
@@ -398,9 +383,8 @@ struct Case {
   std::vector<double> scalars;
 };
 const Case kCases[] = {
-    {"chain", "pointwise", {}}, {"gelu", "pointwise", {}},           {"add_transposed", "transpose", {}},
-    {"softmax", kRows, {}},    {"layer_norm", kRows, {200, 1e-5}}, {"mean_variance", kRows, {200}},
-    {"dot", "rows split", {}},
+    {"chain", "pointwise", {}},         {"gelu", "pointwise", {}},       {"add_transposed", "transpose", {}}, {"softmax", kRows, {}},
+    {"layer_norm", kRows, {200, 1e-5}}, {"mean_variance", kRows, {200}}, {"dot", "rows split", {}},
 };
 
 }  // namespace
@@ -460,7 +444,8 @@ TEST_CASE("cuda: rows of every length class") {
   compare(kernel_text("softmax", matrix(3, 4097)), kRows);
   compare(kernel_text("softmax", matrix(2, 20000)), kRows);
   // A block keeps a row in its threads' registers, one of the two values of each element; longer rows are read again.
-  for (const auto& [columns, kept] : {std::pair{1025, 1}, {1028, 1}, {2049, 1}, {5000, 1}, {8197, 1}, {16384, 1}, {16388, 1}, {30001, 1}, {40000, 0}}) {
+  for (const auto& [columns, kept] :
+       {std::pair{1025, 1}, {1028, 1}, {2049, 1}, {5000, 1}, {8197, 1}, {16384, 1}, {16388, 1}, {30001, 1}, {40000, 0}}) {
     CAPTURE(columns);
     const std::string text = kernel_text("softmax", matrix(2, columns));
     compare(text, kRows);
@@ -492,9 +477,9 @@ TEST_CASE("cuda: aligned rows go by four neighbours a thread") {
   // Halves, with a value for each row and a table along them; blocks of the tree that two halves of a warp share unevenly.
   for (const int64_t columns : {128, 400, 3000, 20480}) {
     const std::string n = std::to_string(columns), all = std::to_string(7 * columns);
-    compare("kernel @halves(x: f16 in[" + all + "], g: bf16 in[" + n + "], m: f16 in[7], y: f16 out[" + all + "], s: f16 out[7], at: i64 out[7]) {\n" +
-                "  axes r: 7 parallel, c: " + n + " inner\n  map r c : %0 = load x[" + n + "*r + c] : f16\n" +
-                "  map r : %1 = load m[r] : f16\n  map r c : %2 = sub %0, %1 : f16\n" +
+    compare("kernel @halves(x: f16 in[" + all + "], g: bf16 in[" + n + "], m: f16 in[7], y: f16 out[" + all +
+                "], s: f16 out[7], at: i64 out[7]) {\n" + "  axes r: 7 parallel, c: " + n + " inner\n  map r c : %0 = load x[" + n +
+                "*r + c] : f16\n" + "  map r : %1 = load m[r] : f16\n  map r c : %2 = sub %0, %1 : f16\n" +
                 "  reduce r|c : %3 = reduce.sum %2 lanes : f16\n  reduce r|c : %4 = reduce.argmax %0 lanes : i64\n" +
                 "  map r : store s[r], %3\n  map r : store at[r], %4\n  map r c : %5 = load g[c] : bf16\n  map r c : %6 = cast %5 : f16\n" +
                 "  map r c : %7 = mul %6, %2 : f16\n  map r c : %8 = add %7, %3 : f16\n  map r c : store y[" + n + "*r + c], %8\n}\n",
@@ -504,22 +489,23 @@ TEST_CASE("cuda: aligned rows go by four neighbours a thread") {
   for (const int64_t columns : {1000, 1024, 1500, 2049, 17000}) {
     const std::string n = std::to_string(columns), all = std::to_string(3 * columns);
     std::string text = "kernel @kinds(x: f32 in[" + all + "], i: i64 in[" + all + "], y: f32 out[" + all + "], n: i64 out[" + all + "]";
-    const std::pair<const char*, const char*> kinds[] = {{"max", "f32"}, {"min", "f32"}, {"sum", "f32"}, {"argmin", "i64"}, {"prod", "f32"}};
+    const std::pair<const char*, const char*> kinds[] = {
+        {"max", "f32"}, {"min", "f32"}, {"sum", "f32"}, {"argmin", "i64"}, {"prod", "f32"}};
     std::string body;
     int next = 2;
     for (const auto& [kind, type] : kinds) {
       if (std::string(kind) == "prod" && columns > 1024) continue;  // its order is that of the row
       text += std::string(", ") + kind + "1: " + type + " out[3]";
-      body += "  reduce r|c : %" + std::to_string(next) + " = reduce." + kind + " %0 lanes : " + type + "\n  map r : store " + kind + "1[r], %" +
-              std::to_string(next) + "\n";
+      body += "  reduce r|c : %" + std::to_string(next) + " = reduce." + kind + " %0 lanes : " + type + "\n  map r : store " + kind +
+              "1[r], %" + std::to_string(next) + "\n";
       ++next;
     }
     const std::string total = std::to_string(next), less = std::to_string(next + 1), rest = std::to_string(next + 2);
     compare(text + ", total: i64 out[3]) {\n  axes r: 3 parallel, c: " + n + " inner\n  map r c : %0 = load x[" + n + "*r + c] : f32\n" +
                 "  map r c : %1 = load i[" + n + "*r + c] : i64\n" + body + "  reduce r|c : %" + total + " = reduce.sum %1 lanes : i64\n" +
                 "  map r : store total[r], %" + total + "\n  map r c : %" + less + " = sub %0, %2 : f32\n  map r c : store y[" + n +
-                "*r + c], %" + less + "\n  map r c : %" + rest + " = sub %1, %" + total + " : i64\n  map r c : store n[" + n + "*r + c], %" + rest +
-                "\n}\n",
+                "*r + c], %" + less + "\n  map r c : %" + rest + " = sub %1, %" + total + " : i64\n  map r c : store n[" + n +
+                "*r + c], %" + rest + "\n}\n",
             kRows, true);
   }
   for (const int64_t length : {65536, 69632, 98308}) {
@@ -552,7 +538,7 @@ TEST_CASE("cuda: a block whose row has more than 16 scalars has half the threads
     int64_t columns;
     int scalars, threads;
     bool in_shared;
-  } const cases[] = {{5000, 16, 512, false},  {5000, 17, 512, false}, {16384, 16, 1024, false}, {16384, 17, 512, false},
+  } const cases[] = {{5000, 16, 512, false},  {5000, 17, 512, false},  {16384, 16, 1024, false}, {16384, 17, 512, false},
                      {16390, 40, 512, false}, {32772, 16, 1024, true}, {32772, 17, 512, true},   {40001, 24, 512, true}};
   for (const auto& [columns, scalars, threads, in_shared] : cases) {
     CAPTURE(columns);
@@ -580,8 +566,7 @@ TEST_CASE("cuda: the tiles of a transpose with ragged edges") {
 }
 
 TEST_CASE("cuda: every basic operation on every type it takes") {
-  for (int t = 0; t < ir::kDTypeCount; ++t)
-    compare(every_operation(static_cast<DType>(t)), "pointwise", true);
+  for (int t = 0; t < ir::kDTypeCount; ++t) compare(every_operation(static_cast<DType>(t)), "pointwise", true);
 }
 
 TEST_CASE("cuda: scans of many lines and of one") {
@@ -604,7 +589,8 @@ TEST_CASE("cuda: scans of many lines and of one") {
 }
 
 TEST_CASE("cuda: scans of contiguous lines of every length class") {
-  for (const int64_t length : {1, 2, 3, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1024, 1025, 4095, 4096, 4097}) {
+  for (const int64_t length :
+       {1, 2, 3, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1024, 1025, 4095, 4096, 4097}) {
     CAPTURE(length);
     const int64_t lines = length < 20 ? 300 : length < 300 ? 9 : 3;
     compare(Scan{lines, length, "sum", "i64"}.text(), kScan);
@@ -653,7 +639,7 @@ TEST_CASE("cuda: sums of floats go by runs, blocks and spans") {
   check(Scan{37, 12300, "sum", "f16", true}.text(), kScanSplit);
   check(Scan{300, 200, "sum", "f32"}.text(), kScan, true);
   check(Scan{2, 12300, "sum", "f64"}.text(), kScanSplit, true);
-  check(Scan{1, 530000, "sum", "f32"}.text(), kScanSplit);         // three spans
+  check(Scan{1, 530000, "sum", "f32"}.text(), kScanSplit);    // three spans
   check(sums_of_sums(1, 270000, "f32", false, true), kScan);  // and two that one block passes over
 }
 
@@ -679,10 +665,10 @@ TEST_CASE("cuda: few long lines are scanned in pieces if the bits allow it") {
 
 TEST_CASE("cuda: products of every shape class, on one multiprocessor and on many") {
   const Product products[] = {
-      {1, 1, 1, 5},        {1, 1, 300, 40},     {1, 300, 1, 40},   {1, 2, 300, 40},  {1, 300, 3, 40},  {700, 3, 4, 7},    {2, 33, 65, 17},
-      {1, 64, 64, 64},     {1, 100, 130, 35},   {1, 128, 128, 24}, {1, 257, 5, 33},  {1, 6, 300, 75},  {1, 16, 400, 147}, {1, 400, 16, 147},
-      {1, 20, 20, 300},    {1, 40, 150, 9},     {3, 150, 40, 31},  {1, 16, 60, 200}, {1, 60, 16, 200}, {1, 130, 60, 16},  {1, 60, 130, 16},
-      {1, 3, 5, 257},      {1, 40, 33, 700},    {1, 20, 20, 512},  {1, 3, 2, 4500},   {1, 17, 18, 8200},
+      {1, 1, 1, 5},     {1, 1, 300, 40},   {1, 300, 1, 40},   {1, 2, 300, 40},  {1, 300, 3, 40},   {700, 3, 4, 7},    {2, 33, 65, 17},
+      {1, 64, 64, 64},  {1, 100, 130, 35}, {1, 128, 128, 24}, {1, 257, 5, 33},  {1, 6, 300, 75},   {1, 16, 400, 147}, {1, 400, 16, 147},
+      {1, 20, 20, 300}, {1, 40, 150, 9},   {3, 150, 40, 31},  {1, 16, 60, 200}, {1, 60, 16, 200},  {1, 130, 60, 16},  {1, 60, 130, 16},
+      {1, 3, 5, 257},   {1, 40, 33, 700},  {1, 20, 20, 512},  {1, 3, 2, 4500},  {1, 17, 18, 8200},
   };
   for (const int processors : {1, 100}) {
     ir::GpuTarget target;
@@ -699,8 +685,9 @@ TEST_CASE("cuda: products of every shape class, on one multiprocessor and on man
 
 TEST_CASE("cuda: windows of images with few channels, of every shape class") {
   const Convolution convolutions[] = {
-      {2, 3, 16, 16, 8, 3, 3, 1, 1},  {1, 1, 28, 28, 6, 5, 5, 1, 0},   {1, 1, 28, 28, 6, 5, 5, 1, 2},  {1, 3, 33, 29, 20, 3, 3, 1, 1}, {1, 3, 30, 31, 33, 7, 7, 2, 3},
-      {1, 3, 20, 18, 40, 5, 5, 3, 2}, {2, 3, 31, 63, 33, 3, 5, 2, 1},  {3, 4, 16, 16, 16, 3, 3, 1, 1}, {1, 3, 5, 130, 9, 5, 3, 1, 1},  {1, 1, 17, 300, 8, 3, 7, 1, 3},
+      {2, 3, 16, 16, 8, 3, 3, 1, 1},  {1, 1, 28, 28, 6, 5, 5, 1, 0},  {1, 1, 28, 28, 6, 5, 5, 1, 2},  {1, 3, 33, 29, 20, 3, 3, 1, 1},
+      {1, 3, 30, 31, 33, 7, 7, 2, 3}, {1, 3, 20, 18, 40, 5, 5, 3, 2}, {2, 3, 31, 63, 33, 3, 5, 2, 1}, {3, 4, 16, 16, 16, 3, 3, 1, 1},
+      {1, 3, 5, 130, 9, 5, 3, 1, 1},  {1, 1, 17, 300, 8, 3, 7, 1, 3},
   };
   ir::GpuTarget target;
   target.multiprocessors = 1;  // on many these are too small for blocks of 256 threads
@@ -718,7 +705,8 @@ TEST_CASE("cuda: windows of images with few channels, of every shape class") {
 
 TEST_CASE("cuda: windows of halves with their channels last are copied by 16 bytes, and the border is zeros") {
   const Convolution convolutions[] = {
-      {2, 8, 12, 12, 16, 3, 3, 1, 1}, {1, 16, 9, 11, 33, 3, 3, 2, 1}, {3, 24, 7, 7, 40, 3, 3, 1, 2}, {1, 64, 10, 6, 20, 2, 2, 1, 0}, {1, 8, 16, 15, 70, 5, 5, 3, 2}, {2, 40, 5, 40, 17, 1, 5, 1, 0},
+      {2, 8, 12, 12, 16, 3, 3, 1, 1}, {1, 16, 9, 11, 33, 3, 3, 2, 1}, {3, 24, 7, 7, 40, 3, 3, 1, 2},
+      {1, 64, 10, 6, 20, 2, 2, 1, 0}, {1, 8, 16, 15, 70, 5, 5, 3, 2}, {2, 40, 5, 40, 17, 1, 5, 1, 0},
   };
   for (Convolution c : convolutions) {
     for (const char* dtype : {"f16", "bf16"}) {
@@ -737,12 +725,14 @@ TEST_CASE("cuda: windows of halves with their channels last are copied by 16 byt
   }
   // A border of another number, or channels that are no multiple of eight, pass through registers.
   Convolution odd{1, 12, 12, 12, 16, 3, 3, 1, 1, false, "f16", true};
-  CHECK(codegen::cuda::emit(passes::lower(passes::run_kernel_passes(ir::parse_kernel(odd.text())), ir::GpuTarget{}).tree).find("tenon_copy_async(&right0") == std::string::npos);
+  CHECK(codegen::cuda::emit(passes::lower(passes::run_kernel_passes(ir::parse_kernel(odd.text())), ir::GpuTarget{}).tree)
+            .find("tenon_copy_async(&right0") == std::string::npos);
   odd.channels = 16;
   std::string ones = odd.text();
   ones.replace(ones.find("const 0.0"), 9, "const 1.0");
   compare(ones, "contraction mma");
-  CHECK(codegen::cuda::emit(passes::lower(passes::run_kernel_passes(ir::parse_kernel(ones)), ir::GpuTarget{}).tree).find("tenon_copy_async(&right0") == std::string::npos);
+  CHECK(codegen::cuda::emit(passes::lower(passes::run_kernel_passes(ir::parse_kernel(ones)), ir::GpuTarget{}).tree)
+            .find("tenon_copy_async(&right0") == std::string::npos);
 }
 
 TEST_CASE("cuda: products of every type") {
@@ -763,16 +753,23 @@ TEST_CASE("cuda: products of halves on tensor cores, by every tile") {
     target.library = {};
     const std::string text = p.text();
     const bool special = p.depth % 2 == 1;
-    const passes::gpu::ProductShape shape{.batch = p.batch, .rows = p.rows, .columns = p.columns, .depth = p.depth,
-                                          .left_cost = 2, .right_cost = 2, .halves = true,  // a load and a cast
-                                          .copied = (p.left_transposed ? p.rows : p.depth) % 8 == 0 && (p.right_transposed ? p.depth : p.columns) % 8 == 0};
+    const passes::gpu::ProductShape shape{
+        .batch = p.batch,
+        .rows = p.rows,
+        .columns = p.columns,
+        .depth = p.depth,
+        .left_cost = 2,
+        .right_cost = 2,
+        .halves = true,  // a load and a cast
+        .copied = (p.left_transposed ? p.rows : p.depth) % 8 == 0 && (p.right_transposed ? p.depth : p.columns) % 8 == 0};
     used.insert(passes::gpu::choose_tile(shape, target).tile);
     compare(text, "contraction mma", special, {}, fastest_compiler(), target);
   };
   const Product products[] = {
-      {1, 130, 129, 65, "f16"}, {1, 128, 128, 64, "bf16"}, {3, 36, 52, 36, "bf16"}, {2, 33, 31, 100, "f16"},  {5, 17, 15, 33, "bf16"}, {1, 67, 193, 20, "f16"},
-      {3, 67, 19, 20, "bf16"},  {3, 19, 67, 21, "f16"},    {3, 34, 34, 20, "f16"},  {3, 115, 5, 65, "bf16"},  {3, 5, 115, 65, "f16"},
-      {1, 40, 50, 300, "f16"},  {1, 70, 33, 520, "bf16"}, {1, 17, 18, 4200, "f16"}, {1, 136, 120, 264, "f16"}, {1, 200, 200, 64, "bf16"},
+      {1, 130, 129, 65, "f16"}, {1, 128, 128, 64, "bf16"}, {3, 36, 52, 36, "bf16"},   {2, 33, 31, 100, "f16"},
+      {5, 17, 15, 33, "bf16"},  {1, 67, 193, 20, "f16"},   {3, 67, 19, 20, "bf16"},   {3, 19, 67, 21, "f16"},
+      {3, 34, 34, 20, "f16"},   {3, 115, 5, 65, "bf16"},   {3, 5, 115, 65, "f16"},    {1, 40, 50, 300, "f16"},
+      {1, 70, 33, 520, "bf16"}, {1, 17, 18, 4200, "f16"},  {1, 136, 120, 264, "f16"}, {1, 200, 200, 64, "bf16"},
   };
   for (Product product : products) {
     for (const int transposed : {0, 1, 2}) {
@@ -791,7 +788,8 @@ TEST_CASE("cuda: products of halves on tensor cores, by every tile") {
 }
 
 TEST_CASE("cuda: places are sums that may not wrap, and what unrolled loops know is added to addresses") {
-  const passes::Lowered product = passes::lower(passes::run_kernel_passes(ir::parse_kernel(Product{1, 256, 256, 64, "f16"}.text())), ir::GpuTarget{});
+  const passes::Lowered product =
+      passes::lower(passes::run_kernel_passes(ir::parse_kernel(Product{1, 256, 256, 64, "f16"}.text())), ir::GpuTarget{});
   const std::string text = codegen::cuda::emit(product.tree), kernel = text.substr(text.find("// kernel"));
   CHECK(kernel.find("_i32(") == std::string::npos);
   CHECK(kernel.find("tenon_load_tile(&left0[v") != std::string::npos);
@@ -898,19 +896,17 @@ TEST_CASE("cuda: sums in the order of tensor cores stay within the bound of thei
 
 TEST_CASE("cuda: every reduction, along rows and along columns") {
   const std::pair<const char*, const char*> reductions[] = {
-      {"sum", "f32"},    {"sum", "f64"},    {"sum", "i64"},   {"sum", "i32"},    {"prod", "f32"},
-      {"prod", "i64"},   {"max", "f32"},    {"max", "i8"},    {"max", "bool"},   {"min", "f64"},
-      {"min", "u8"},     {"min", "i16"},    {"any", "bool"},  {"all", "bool"},   {"argmax", "f32"},
-      {"argmin", "f32"}, {"argmax", "i32"}, {"argmin", "u8"}, {"argmax", "f64"}, {"argmax", "bool"}};
+      {"sum", "f32"},    {"sum", "f64"},    {"sum", "i64"},    {"sum", "i32"},   {"prod", "f32"},   {"prod", "i64"},   {"max", "f32"},
+      {"max", "i8"},     {"max", "bool"},   {"min", "f64"},    {"min", "u8"},    {"min", "i16"},    {"any", "bool"},   {"all", "bool"},
+      {"argmax", "f32"}, {"argmin", "f32"}, {"argmax", "i32"}, {"argmin", "u8"}, {"argmax", "f64"}, {"argmax", "bool"}};
   for (const auto& [op, dtype] : reductions) {
     const std::string result = std::string(op).starts_with("arg") ? "i64" : dtype;
     for (const char* tree : {"lanes", "columns"}) {
       for (const auto& [rows, columns] : {std::pair{"7", "450"}, {"315", "10"}, {"2", "1575"}}) {
-        const std::string text = std::string("kernel @reduce(x: ") + dtype + " in[3150], y: " + result + " out[" + rows + "]) {\n  axes r: " + rows +
-                                 " parallel, c: " + columns + " inner\n" +  //
-                                 "  map r c : %0 = load x[" + columns + "*r + c] : " + dtype + "\n" +
-                                 "  reduce r|c : %1 = reduce." + op + " %0 " + tree + " : " + result + "\n" +
-                                 "  map r : store y[r], %1\n}\n";
+        const std::string text = std::string("kernel @reduce(x: ") + dtype + " in[3150], y: " + result + " out[" + rows +
+                                 "]) {\n  axes r: " + rows + " parallel, c: " + columns + " inner\n" +  //
+                                 "  map r c : %0 = load x[" + columns + "*r + c] : " + dtype + "\n" + "  reduce r|c : %1 = reduce." + op +
+                                 " %0 " + tree + " : " + result + "\n" + "  map r : store y[r], %1\n}\n";
         compare(text, tree == std::string("lanes") ? kRows : columns == std::string("1575") ? "columns split" : "columns", true);
       }
     }
@@ -920,17 +916,16 @@ TEST_CASE("cuda: every reduction, along rows and along columns") {
 TEST_CASE("cuda: several inner axes, blocks of whole runs and of pieces of one") {
   const auto text = [](int64_t n, int64_t c, int64_t h, int64_t w, const std::string& reduction) {
     const std::string all = std::to_string(n * c * h * w), plane = std::to_string(h * w);
-    return "kernel @batch(x: f32 in[" + all + "], y: f32 out[" + all + "], at: i64 out[" + std::to_string(c) +
-           "]) {\n" + "  axes c: " + std::to_string(c) + " parallel, n: " + std::to_string(n) +
-           " inner, h: " + std::to_string(h) + " inner, w: " + std::to_string(w) + " inner\n" +  //
-           "  map c n h w : %0 = load x[" + std::to_string(c * h * w) + "*n + " + plane + "*c + " +
-           std::to_string(w) + "*h + w] : f32\n" +                                 //
+    return "kernel @batch(x: f32 in[" + all + "], y: f32 out[" + all + "], at: i64 out[" + std::to_string(c) + "]) {\n" +
+           "  axes c: " + std::to_string(c) + " parallel, n: " + std::to_string(n) + " inner, h: " + std::to_string(h) +
+           " inner, w: " + std::to_string(w) + " inner\n" +  //
+           "  map c n h w : %0 = load x[" + std::to_string(c * h * w) + "*n + " + plane + "*c + " + std::to_string(w) +
+           "*h + w] : f32\n" +                                                     //
            "  reduce c|n h w : %1 = reduce.sum %0 " + reduction + " : f32\n" +     //
            "  reduce c|n h w : %2 = reduce.argmax %0 " + reduction + " : i64\n" +  //
            "  map c : store at[c], %2\n" +                                         //
            "  map c n h w : %3 = sub %0, %1 : f32\n" +                             //
-           "  map c n h w : store y[" + std::to_string(c * h * w) + "*n + " + plane + "*c + " +
-           std::to_string(w) + "*h + w], %3\n}\n";
+           "  map c n h w : store y[" + std::to_string(c * h * w) + "*n + " + plane + "*c + " + std::to_string(w) + "*h + w], %3\n}\n";
   };
   compare(text(3, 5, 7, 9, "lanes"), kRows);
   compare(text(1, 3, 1, 5000, "lanes"), kRows);  // two reductions from shared memory
@@ -941,7 +936,7 @@ TEST_CASE("cuda: several inner axes, blocks of whole runs and of pieces of one")
   compare(text(1, 1, 1, 530001, "lanes"), "rows split");  // 130 block values of each, through shared memory
   compare(text(3, 5, 7, 9, "columns"), "columns");
   compare(text(30, 3, 11, 9, "columns"), "columns split");
-  compare(text(30, 3, 110, 9, "columns"), "columns split");  // 117 block values a column, through shared memory
+  compare(text(30, 3, 110, 9, "columns"), "columns split");    // 117 block values a column, through shared memory
   compare(text(1, 33, 1900, 10, "columns"), "columns split");  // 75, of which 64 go there at a time
 }
 
@@ -1031,11 +1026,12 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
     report += "\n" + arch + " softmax of 20000 in shared memory" +
               compile(ir::parse_kernel(kernel_text("softmax", matrix(8, 20000))), arch, false, with_shared(100));
     for (const int64_t columns : {16384, 20000}) {
-      report += "\n" + arch + " " + std::to_string(columns) + " elements and 40 scalars" + compile(ir::parse_kernel(scaled_rows(columns, 40)), arch, false, with_shared(100));
+      report += "\n" + arch + " " + std::to_string(columns) + " elements and 40 scalars" +
+                compile(ir::parse_kernel(scaled_rows(columns, 40)), arch, false, with_shared(100));
     }
-    for (const Scan& scan : {Scan{1000, 20, "sum", "i64"}, Scan{1000, 300, "max", "f32"}, Scan{1000, 3000, "sum", "i64"}, Scan{1, 300000, "sum", "i64"},
-                             Scan{1000, 300, "sum", "f32"}, Scan{1000, 300, "sum", "i32", true}, Scan{1, 300000, "sum", "f64"},
-                             Scan{8, 300000, "sum", "f16", true}, Scan{20000, 5000, "sum", "f32", true}}) {
+    for (const Scan& scan : {Scan{1000, 20, "sum", "i64"}, Scan{1000, 300, "max", "f32"}, Scan{1000, 3000, "sum", "i64"},
+                             Scan{1, 300000, "sum", "i64"}, Scan{1000, 300, "sum", "f32"}, Scan{1000, 300, "sum", "i32", true},
+                             Scan{1, 300000, "sum", "f64"}, Scan{8, 300000, "sum", "f16", true}, Scan{20000, 5000, "sum", "f32", true}}) {
       report += "\n" + arch + " scan of " + std::to_string(scan.lines) + " x " + std::to_string(scan.length) + " " + scan.dtype +
                 compile(ir::parse_kernel(scan.text()), arch);
     }
@@ -1043,23 +1039,35 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
     report += "\n" + arch + " running maximum" + compile(ir::parse_kernel(running_maximum(3, 300000)), arch);
   }
   // Every tile of a product, on the machine that takes it for this product.
-  for (const auto& [product, processors] : {std::pair{Product{1, 300, 300, 100}, 1}, {Product{1, 300, 300, 100, "f64"}, 1},
-                                            {Product{1, 300, 300, 100, "f16", false, true}, 20}, {Product{1, 300, 300, 512}, 132},
-                                            {Product{1, 16, 5000, 75}, 1}, {Product{1, 5000, 6, 75}, 1}, {Product{1, 1, 5000, 75, "f32", false, true}, 1},
-                                            {Product{500, 3, 3, 5}, 132}, {Product{1, 300, 300, 100, "i64"}, 1}}) {
+  for (const auto& [product, processors] : {std::pair{Product{1, 300, 300, 100}, 1},
+                                            {Product{1, 300, 300, 100, "f64"}, 1},
+                                            {Product{1, 300, 300, 100, "f16", false, true}, 20},
+                                            {Product{1, 300, 300, 512}, 132},
+                                            {Product{1, 16, 5000, 75}, 1},
+                                            {Product{1, 5000, 6, 75}, 1},
+                                            {Product{1, 1, 5000, 75, "f32", false, true}, 1},
+                                            {Product{500, 3, 3, 5}, 132},
+                                            {Product{1, 300, 300, 100, "i64"}, 1}}) {
     ir::GpuTarget target;
     target.multiprocessors = processors;
     for (const std::string arch : {"sm_75", "sm_80", "sm_90"}) {
       target.compute = std::stoi(arch.substr(3));
-      report += "\n" + arch + " product of " + std::to_string(product.rows) + " x " + std::to_string(product.columns) + " " + product.dtype +
-                compile(ir::parse_kernel(product.text()), arch, false, target) + "; " + std::to_string(times.back()) + " ms";
+      report += "\n" + arch + " product of " + std::to_string(product.rows) + " x " + std::to_string(product.columns) + " " +
+                product.dtype + compile(ir::parse_kernel(product.text()), arch, false, target) + "; " + std::to_string(times.back()) +
+                " ms";
     }
   }
   // Every tile of a warp, on the machine that takes it for this product.
-  for (const auto& [product, processors] : {std::pair{Product{1, 300, 300, 100, "f16"}, 1}, {Product{1, 300, 300, 101, "bf16", true, true}, 1},
-                                            {Product{3, 67, 19, 20, "f16"}, 1}, {Product{3, 19, 67, 20, "f16"}, 1}, {Product{3, 34, 34, 20, "f16"}, 1},
-                                            {Product{1, 64, 64, 128, "bf16"}, 100}, {Product{1, 304, 304, 96, "f16"}, 1}, {Product{1, 304, 304, 512, "f16"}, 1},
-                                            {Product{3, 115, 5, 65, "f16"}, 1}, {Product{3, 5, 115, 65, "f16"}, 1}}) {
+  for (const auto& [product, processors] : {std::pair{Product{1, 300, 300, 100, "f16"}, 1},
+                                            {Product{1, 300, 300, 101, "bf16", true, true}, 1},
+                                            {Product{3, 67, 19, 20, "f16"}, 1},
+                                            {Product{3, 19, 67, 20, "f16"}, 1},
+                                            {Product{3, 34, 34, 20, "f16"}, 1},
+                                            {Product{1, 64, 64, 128, "bf16"}, 100},
+                                            {Product{1, 304, 304, 96, "f16"}, 1},
+                                            {Product{1, 304, 304, 512, "f16"}, 1},
+                                            {Product{3, 115, 5, 65, "f16"}, 1},
+                                            {Product{3, 5, 115, 65, "f16"}, 1}}) {
     ir::GpuTarget target;
     target.shared_bytes = 99 << 10;
     target.multiprocessors = processors;
@@ -1067,8 +1075,8 @@ TEST_CASE("cuda: NVRTC compiles every kernel without spills") {
       target.compute = std::stoi(arch.substr(3));
       const ir::Kernel kernel = ir::parse_kernel(product.text());
       CHECK(passes::lower(passes::run_kernel_passes(kernel), target).schedule == "contraction mma");
-      report += "\n" + arch + " product of " + std::to_string(product.rows) + " x " + std::to_string(product.columns) + " " + product.dtype +
-                compile(kernel, arch, false, target) + "; " + std::to_string(times.back()) + " ms";
+      report += "\n" + arch + " product of " + std::to_string(product.rows) + " x " + std::to_string(product.columns) + " " +
+                product.dtype + compile(kernel, arch, false, target) + "; " + std::to_string(times.back()) + " ms";
     }
   }
   MESSAGE(report);

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "codegen/interpreter/interpreter.h"
+#include "ir/graph/graph_evaluate.h"
 #include "ir/kernel/reduce_tree.h"
 #include "ir/op/scan_order.h"
-#include "ir/graph/graph_evaluate.h"
 
 using namespace tenon;
 using codegen::HostTensor;
@@ -17,8 +17,7 @@ namespace {
 
 HostTensor tensor(DType dtype, ir::Dims shape, std::vector<double> values) {
   HostTensor result = HostTensor::zeros(dtype, shape);
-  for (size_t i = 0; i < values.size(); ++i)
-    result.set(static_cast<int64_t>(i), ir::constant(dtype, values[i]));
+  for (size_t i = 0; i < values.size(); ++i) result.set(static_cast<int64_t>(i), ir::constant(dtype, values[i]));
   return result;
 }
 
@@ -68,18 +67,14 @@ TEST_CASE("reductions") {
 }
 
 TEST_CASE("argmax: the first of equals, the first nan before every number, 0 of nothing") {
-  const ir::Graph graph =
-      ir::parse_graph("graph @g(%x: f32[6]) {\n %r = reduce.argmax %x dims=[0] : i64[1]\n return %r }");
-  const auto argmax = [&](List list) {
-    return values(codegen::interpret(graph, {tensor(DType::F32, {6}, list)})[0])[0];
-  };
+  const ir::Graph graph = ir::parse_graph("graph @g(%x: f32[6]) {\n %r = reduce.argmax %x dims=[0] : i64[1]\n return %r }");
+  const auto argmax = [&](List list) { return values(codegen::interpret(graph, {tensor(DType::F32, {6}, list)})[0])[0]; };
   const double nan = std::nan(""), inf = HUGE_VAL;
   CHECK(argmax({1, 3, 2, 3, 3, 0}) == 1);
   CHECK(argmax({1, inf, nan, 3, nan, 0}) == 2);
   CHECK(argmax({-inf, -inf, -inf, -inf, -inf, -inf}) == 0);
   CHECK(argmax({-0.0, 0.0, -0.0, 0.0, 0.0, 0.0}) == 0);
-  const ir::Graph empty =
-      ir::parse_graph("graph @g(%x: f32[0]) {\n %r = reduce.argmin %x dims=[0] : i64[1]\n return %r }");
+  const ir::Graph empty = ir::parse_graph("graph @g(%x: f32[0]) {\n %r = reduce.argmin %x dims=[0] : i64[1]\n return %r }");
   CHECK(values(codegen::interpret(empty, {tensor(DType::F32, {0}, {})})[0]) == List{0});
 }
 
@@ -93,7 +88,8 @@ TEST_CASE("the tree of a reduction is chosen by its dims") {
 }
 
 TEST_CASE("sums follow the lanes, blocks and columns of kernel.h") {
-  // Written out once more from the definition, on plain arrays: products of floats, which keep plain order. Sums: kernel_interpreter_test.cpp.
+  // Written out once more from the definition, on plain arrays: products of floats, which keep plain order. Sums:
+  // kernel_interpreter_test.cpp.
   const auto lanes_of = [](const std::vector<float>& x, size_t begin, size_t end) {
     std::vector<float> lane(64, 1.0f);
     for (size_t i = begin; i < end; ++i) lane[i % 64] *= x[i];
@@ -106,8 +102,7 @@ TEST_CASE("sums follow the lanes, blocks and columns of kernel.h") {
     std::vector<float> x(n);
     for (size_t i = 0; i < n; ++i) x[i] = 1 + (static_cast<float>((i * 2654435761u) % 1000003) * 1e-6f - 0.5f) * 1e-3f;
     std::vector<float> blocks;
-    for (size_t begin = 0; begin < n; begin += 4096)
-      blocks.push_back(lanes_of(x, begin, std::min(n, begin + 4096)));
+    for (size_t begin = 0; begin < n; begin += 4096) blocks.push_back(lanes_of(x, begin, std::min(n, begin + 4096)));
     const float expected = blocks.size() == 1 ? blocks[0] : lanes_of(blocks, 0, blocks.size());
     const auto product = [](float a, float b) { return a * b; };
     const auto at = [&](int64_t i) { return x[static_cast<size_t>(i)]; };
@@ -133,8 +128,7 @@ TEST_CASE("sums follow the lanes, blocks and columns of kernel.h") {
   }
   const ir::Dims extents{3, 31, 100};
   const float total = ir::reduce_in_order(
-      ir::ReduceTree::Lanes, extents, 1.0f, [&](int64_t i) { return x[static_cast<size_t>(i)]; },
-      [](float a, float b) { return a * b; });
+      ir::ReduceTree::Lanes, extents, 1.0f, [&](int64_t i) { return x[static_cast<size_t>(i)]; }, [](float a, float b) { return a * b; });
   CHECK(total == lanes_of(blocks, 0, blocks.size()));
 }
 
@@ -177,11 +171,9 @@ TEST_CASE("running sums follow the runs, blocks and spans of scan_order.h") {
 TEST_CASE("halves accumulate in float and round once; integers wrap") {
   HostTensor ones = HostTensor::zeros(DType::F16, ir::Dims{4096});
   for (int64_t i = 0; i < 4096; ++i) ones.set(i, ir::constant(DType::F16, i ? 1.0 : 0.25));
-  const ir::Graph sum =
-      ir::parse_graph("graph @g(%x: f16[4096]) {\n %r = reduce.sum %x dims=[0] : f16[1]\n return %r }");
+  const ir::Graph sum = ir::parse_graph("graph @g(%x: f16[4096]) {\n %r = reduce.sum %x dims=[0] : f16[1]\n return %r }");
   CHECK(values(codegen::interpret(sum, {ones})[0]) == List{4096});  // 4095.25, rounded at the end
-  const ir::Graph wrap =
-      ir::parse_graph("graph @g(%x: i8[3]) {\n %r = reduce.sum %x dims=[0] : i8[1]\n return %r }");
+  const ir::Graph wrap = ir::parse_graph("graph @g(%x: i8[3]) {\n %r = reduce.sum %x dims=[0] : i8[1]\n return %r }");
   CHECK(values(codegen::interpret(wrap, {tensor(DType::I8, {3}, {100, 100, 100})})[0]) == List{44});
 }
 
@@ -190,19 +182,16 @@ TEST_CASE("dot: batches, one fused rounding a step, halves through float") {
       "graph @g(%a: f32[2,1,2], %b: f32[2,2,2], %i: u8[1,2], %j: u8[2,1], %h: f16[1,3], %k: f16[3,1]) {\n"
       " %r = dot %a, %b : f32[2,1,2]\n %s = dot %i, %j : u8[1,1]\n %t = dot %h, %k : f16[1,1]\n return %r, "
       "%s, %t }");
-  const auto results = codegen::interpret(
-      graph,
-      {tensor(DType::F32, {2, 1, 2}, {1, 2, 3, 4}), tensor(DType::F32, {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}),
-       tensor(DType::U8, {1, 2}, {16, 1}), tensor(DType::U8, {2, 1}, {16, 3}),
-       tensor(DType::F16, {1, 3}, {300, 300, 1}), tensor(DType::F16, {3, 1}, {300, -300, 5})});
+  const auto results =
+      codegen::interpret(graph, {tensor(DType::F32, {2, 1, 2}, {1, 2, 3, 4}), tensor(DType::F32, {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}),
+                                 tensor(DType::U8, {1, 2}, {16, 1}), tensor(DType::U8, {2, 1}, {16, 3}),
+                                 tensor(DType::F16, {1, 3}, {300, 300, 1}), tensor(DType::F16, {3, 1}, {300, -300, 5})});
   CHECK(values(results[0]) == List{7, 10, 43, 50});
   CHECK(values(results[1]) == List{3});
   CHECK(values(results[2]) == List{5});
-  const ir::Graph fused =
-      ir::parse_graph("graph @g(%a: f32[1,2], %b: f32[2,1]) {\n %r = dot %a, %b : f32[1,1]\n return %r }");
+  const ir::Graph fused = ir::parse_graph("graph @g(%a: f32[1,2], %b: f32[2,1]) {\n %r = dot %a, %b : f32[1,1]\n return %r }");
   const double e = 1 + 0x1p-12;
-  const auto r = codegen::interpret(
-      fused, {tensor(DType::F32, {1, 2}, {-1 - 0x1p-11, e}), tensor(DType::F32, {2, 1}, {1, e})});
+  const auto r = codegen::interpret(fused, {tensor(DType::F32, {1, 2}, {-1 - 0x1p-11, e}), tensor(DType::F32, {2, 1}, {1, e})});
   CHECK(values(r[0]) == List{0x1p-24});
 }
 

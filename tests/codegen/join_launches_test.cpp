@@ -106,11 +106,12 @@ TEST_CASE("joined launches: each part has its own bits") {
 
 namespace {
 
-// Parts of which each turn reads what the turns before it wrote, the last one in two phases. Values are numbered; 0, 1 and 9 are there to begin with.
+// Parts of which each turn reads what the turns before it wrote, the last one in two phases. Values are numbered; 0, 1 and 9 are there
+// to begin with.
 struct Chain {
   std::vector<Part> parts;
-  std::vector<std::vector<size_t>> uses;   // by part: the value of each of the kernel's buffers
-  std::vector<std::vector<size_t>> turns;  // parts
+  std::vector<std::vector<size_t>> uses;        // by part: the value of each of the kernel's buffers
+  std::vector<std::vector<size_t>> turns;       // parts
   std::vector<std::vector<float>> start, want;  // values
 
   Chain() {
@@ -120,15 +121,21 @@ struct Chain {
       parts.push_back(part_of(graph));
       uses.push_back(std::move(values));
     };
-    add(0, "graph @g(%a: f32[45,45], %b: f32[45,45]) {\n  %0 = permute %a [1,0] : f32[45,45]\n  %1 = add %0, %b : f32[45,45]\n  return %1\n}\n", {0, 1, 2});
+    add(0,
+        "graph @g(%a: f32[45,45], %b: f32[45,45]) {\n  %0 = permute %a [1,0] : f32[45,45]\n  %1 = add %0, %b : f32[45,45]\n  return "
+        "%1\n}\n",
+        {0, 1, 2});
     add(0, "graph @g(%a: f32[45,45]) {\n  %0 = const 0.75 : f32[45,45]\n  %1 = mul %a, %0 : f32[45,45]\n  return %1\n}\n", {0, 3});
     add(1, "graph @g(%a: f32[45,45], %b: f32[45,45]) {\n  %0 = dot %a, %b : f32[45,45]\n  return %0\n}\n", {2, 3, 4});
     add(2, "graph @g(%a: f32[45,45]) {\n  %0 = reduce.sum %a dims=[0,1] : f32[1,1]\n  return %0\n}\n", {4, 5});
-    add(3, "graph @g(%a: f32[45,45], %s: f32[1,1]) {\n  %0 = expand %s [45,45] : f32[45,45]\n  %1 = sub %a, %0 : f32[45,45]\n  return %1\n}\n", {4, 5, 6});
+    add(3,
+        "graph @g(%a: f32[45,45], %s: f32[1,1]) {\n  %0 = expand %s [45,45] : f32[45,45]\n  %1 = sub %a, %0 : f32[45,45]\n  return %1\n}\n",
+        {4, 5, 6});
     add(4, "graph @g(%a: f32[45,45]) {\n  %0 = reduce.sum %a dims=[1] : f32[45,1]\n  return %0\n}\n", {6, 7});
     add(4, "graph @g(%a: f32[45,45]) {\n  %0 = reduce.max %a dims=[0] : f32[1,45]\n  return %0\n}\n", {6, 8});
     add(5,
-        "graph @g(%a: f32[1,100000], %s: f32[1,45]) {\n  %0 = slice %s starts=[0,40] steps=[1,1] sizes=[1,1] : f32[1,1]\n  %1 = expand %0 [1,100000] : f32[1,100000]\n"
+        "graph @g(%a: f32[1,100000], %s: f32[1,45]) {\n  %0 = slice %s starts=[0,40] steps=[1,1] sizes=[1,1] : f32[1,1]\n  %1 = expand %0 "
+        "[1,100000] : f32[1,100000]\n"
         "  %2 = sub %a, %1 : f32[1,100000]\n  %3 = reduce.sum %2 dims=[1] : f32[1,1]\n  return %3\n}\n",
         {9, 8, 10});
     REQUIRE(parts.back().lowered.whole_tree().phases.size() == 2);
@@ -159,7 +166,8 @@ struct Chain {
   }
 
   // The values that a launch leaves behind.
-  std::vector<std::vector<float>> run(const passes::Lowered& joined, CudaSimulator& simulator, CudaSimulator::Order order, uint64_t seed) const {
+  std::vector<std::vector<float>> run(const passes::Lowered& joined, CudaSimulator& simulator, CudaSimulator::Order order,
+                                      uint64_t seed) const {
     std::vector<std::vector<float>> values = start;
     std::vector<std::vector<uint64_t>> scratch;
     std::vector<void*> buffers;
@@ -172,7 +180,8 @@ struct Chain {
     size_t next = 0;
     for (const ir::TreeBuffer& b : joined.tree.buffers) {
       if (b.space == ir::Space::In || b.space == ir::Space::Out) buffers.push_back(values[all[next++]].data());
-      if (b.space == ir::Space::Global) buffers.push_back(scratch.emplace_back(static_cast<size_t>(joined.sizes[static_cast<size_t>(b.size_param)]), ~0ULL).data());
+      if (b.space == ir::Space::Global)
+        buffers.push_back(scratch.emplace_back(static_cast<size_t>(joined.sizes[static_cast<size_t>(b.size_param)]), ~0ULL).data());
     }
     simulator.run(buffers, joined.sizes, scalars, order, seed);
     return values;
@@ -194,7 +203,8 @@ std::vector<std::pair<std::vector<ir::Stmt>*, size_t>> barriers_of_turns(ir::Loo
   std::vector<ir::Stmt>& body = tree.phases[0].body;
   for (size_t i = 0; i < body.size(); ++i) {
     if (body[i].kind == ir::StmtKind::Barrier) found.emplace_back(&body, i);
-    if (body[i].kind == ir::StmtKind::For && body[i].body.back().kind == ir::StmtKind::Barrier) found.emplace_back(&body[i].body, body[i].body.size() - 1);
+    if (body[i].kind == ir::StmtKind::For && body[i].body.back().kind == ir::StmtKind::Barrier)
+      found.emplace_back(&body[i].body, body[i].body.size() - 1);
   }
   return found;
 }

@@ -107,10 +107,9 @@ float columns_sum(const std::vector<float>& x) {
 
 std::string row_sum(int64_t rows, int64_t outer, int64_t inner) {
   int64_t n = rows * outer * inner;
-  return "kernel @row_sum(x: f32 in[" + number(n) + "], y: f32 out[" + number(rows) + "]) {\n" +
-         "  axes r: " + number(rows) + " parallel, o: " + number(outer) + " inner, i: " + number(inner) +
-         " inner\n" + "  map r o i    : %0 = load x[" + number(outer * inner) + "*r + " + number(inner) +
-         "*o + i] : f32\n" + "  reduce r|o i : %1 = reduce.sum %0 lanes : f32\n" +
+  return "kernel @row_sum(x: f32 in[" + number(n) + "], y: f32 out[" + number(rows) + "]) {\n" + "  axes r: " + number(rows) +
+         " parallel, o: " + number(outer) + " inner, i: " + number(inner) + " inner\n" + "  map r o i    : %0 = load x[" +
+         number(outer * inner) + "*r + " + number(inner) + "*o + i] : f32\n" + "  reduce r|o i : %1 = reduce.sum %0 lanes : f32\n" +
          "  map r        : store y[r], %1\n}\n";
 }
 
@@ -154,11 +153,9 @@ TEST_CASE("kernel interpreter: sums follow the tree of lanes to the bit") {
     CAPTURE(c.outer);
     CAPTURE(c.inner);
     int64_t row = c.outer * c.inner;
-    std::vector<float> x = random_floats(static_cast<size_t>(c.rows * row), 7),
-                       y(static_cast<size_t>(c.rows), -1);
+    std::vector<float> x = random_floats(static_cast<size_t>(c.rows * row), 7), y(static_cast<size_t>(c.rows), -1);
     run(row_sum(c.rows, c.outer, c.inner), {x.data(), y.data()});
-    for (int64_t r = 0; r < c.rows; ++r)
-      CHECK(y[static_cast<size_t>(r)] == lanes_sum(x.data() + r * row, c.outer, c.inner));
+    for (int64_t r = 0; r < c.rows; ++r) CHECK(y[static_cast<size_t>(r)] == lanes_sum(x.data() + r * row, c.outer, c.inner));
   }
 }
 
@@ -166,8 +163,8 @@ TEST_CASE("kernel interpreter: column sums add blocks of 256 in order") {
   for (int64_t rows : {1, 16, 17, 255, 256, 257, 3000}) {
     const int64_t columns = 5;
     std::vector<float> x = random_floats(static_cast<size_t>(rows * columns), 11), y(5);
-    run("kernel @columns(x: f32 in[" + number(rows * columns) + "], y: f32 out[5]) {\n" +
-            "  axes c: 5 parallel, o: " + number(rows) + " inner\n" +
+    run("kernel @columns(x: f32 in[" + number(rows * columns) + "], y: f32 out[5]) {\n" + "  axes c: 5 parallel, o: " + number(rows) +
+            " inner\n" +
             "  map c o    : %0 = load x[c + 5*o] : f32\n"
             "  reduce c|o : %1 = reduce.sum %0 columns : f32\n"
             "  map c      : store y[c], %1\n}\n",
@@ -191,8 +188,7 @@ TEST_CASE("kernel interpreter: softmax, short rows, long rows and in place") {
       double sum = 0;
       for (int64_t c = 0; c < columns; ++c) sum += std::exp(static_cast<double>(row[c]));
       for (int64_t c = 0; c < columns; ++c) {
-        worst = std::max(worst, std::fabs(std::exp(static_cast<double>(row[c])) / sum -
-                                          y[static_cast<size_t>(r * columns + c)]));
+        worst = std::max(worst, std::fabs(std::exp(static_cast<double>(row[c])) / sum - y[static_cast<size_t>(r * columns + c)]));
       }
     }
     CHECK(worst < 1e-6);
@@ -231,14 +227,12 @@ TEST_CASE("kernel interpreter: layer norm with two reductions, a scalar and weig
     for (int64_t c = 0; c < columns; ++c) squares.push_back((row[c] - mean) * (row[c] - mean));
     float deviation = std::sqrt(lanes_sum(squares.data(), 1, columns) / 300.0f + 1e-5f);
     for (int64_t c = 0; c < columns; c += 37) {
-      CHECK(y[static_cast<size_t>(r * columns + c)] ==
-            (row[c] - mean) / deviation * w[static_cast<size_t>(c)]);
+      CHECK(y[static_cast<size_t>(r * columns + c)] == (row[c] - mean) / deviation * w[static_cast<size_t>(c)]);
     }
   }
 }
 
-TEST_CASE(
-    "kernel interpreter: argmax takes the first of equals, the first nan, and positions of the inner space") {
+TEST_CASE("kernel interpreter: argmax takes the first of equals, the first nan, and positions of the inner space") {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   const std::string text =
       "kernel @argmax(x: f32 in[24], y: i64 out[2], z: i64 out[2]) {\n"
@@ -272,8 +266,8 @@ TEST_CASE("kernel interpreter: contraction in order of k, in chains of 256 and g
     std::vector<float> a = random_floats(static_cast<size_t>(m * k), 1), b = random_floats(static_cast<size_t>(k * n), 2);
     std::vector<float> bias = random_floats(5, 3), y(15);
     run("kernel @linear(a: f32 in[" + number(m * k) + "], b: f32 in[" + number(k * n) + "], c: f32 in[5], y: f32 out[15]) {\n" +
-            "  axes i: 3 parallel, j: 5 parallel, k: " + number(k) + " contract\n" +
-            "  contract i j|k : %0 = load a[" + number(k) + "*i + k] : f32\n"
+            "  axes i: 3 parallel, j: 5 parallel, k: " + number(k) + " contract\n" + "  contract i j|k : %0 = load a[" + number(k) +
+            "*i + k] : f32\n"
             "  contract i j|k : %1 = load b[j + 5*k] : f32\n"
             "  reduce i j|k   : %2 = contract %0, %1 : f32\n"
             "  map i j        : %3 = load c[j] : f32\n"
@@ -365,16 +359,14 @@ TEST_CASE("kernel interpreter: reductions of every dtype") {
       std::memcpy(x.data() + i * static_cast<size_t>(size), &bits, static_cast<size_t>(size));
     }
     std::string t(name(dtype)), n = number(static_cast<int64_t>(values.size()));
-    run("kernel @k(x: " + t + " in[" + n + "], y: " + t + " out[1]) {\n  axes c: " + n + " inner\n" +
-            "  map c    : %0 = load x[c] : " + t + "\n  reduce |c : %1 = reduce." + op + " %0 lanes : " + t +
-            "\n  map      : store y[0], %1\n}\n",
+    run("kernel @k(x: " + t + " in[" + n + "], y: " + t + " out[1]) {\n  axes c: " + n + " inner\n" + "  map c    : %0 = load x[c] : " + t +
+            "\n  reduce |c : %1 = reduce." + op + " %0 lanes : " + t + "\n  map      : store y[0], %1\n}\n",
         {x.data(), y.data()});
     uint64_t bits = 0;
     std::memcpy(&bits, y.data(), static_cast<size_t>(size));
     return to_double({dtype, bits});
   };
-  for (DType t : {DType::U8, DType::I8, DType::I16, DType::I32, DType::I64, DType::F16, DType::BF16,
-                  DType::F32, DType::F64}) {
+  for (DType t : {DType::U8, DType::I8, DType::I16, DType::I32, DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64}) {
     CAPTURE(name(t));
     CHECK(reduce("sum", t, {1, 2, 3, 4}) == 10);
     CHECK(reduce("prod", t, {1, 2, 3, 4}) == 24);
@@ -412,13 +404,10 @@ TEST_CASE("kernel interpreter: every elementwise op agrees with evaluate") {
       std::vector<Value> args;
       for (int a = 0; a < info(op).arity; ++a) {
         dtypes.push_back(info(op).rule == TypeRule::Select && a == 0 ? DType::Bool : t);
-        args.push_back(
-            builder.load(k.add_buffer("x" + number(a), dtypes.back(), Role::In, n), i, Level::Row));
+        args.push_back(builder.load(k.add_buffer("x" + number(a), dtypes.back(), Role::In, n), i, Level::Row));
         inputs.emplace_back();
         for (int64_t p = 0; p < n; ++p) {
-          inputs.back().push_back(
-              constant(dtypes.back(), static_cast<double>(random() % 41) / 4.0 - (is_signed(t) ? 5 : 0))
-                  .bits);
+          inputs.back().push_back(constant(dtypes.back(), static_cast<double>(random() % 41) / 4.0 - (is_signed(t) ? 5 : 0)).bits);
         }
       }
       Value y = builder.op(op, args, t);
@@ -429,8 +418,7 @@ TEST_CASE("kernel interpreter: every elementwise op agrees with evaluate") {
       for (size_t a = 0; a < inputs.size(); ++a) {
         const auto size = static_cast<size_t>(item_size(dtypes[a]));
         memory.emplace_back(static_cast<size_t>(n) * size);
-        for (size_t p = 0; p < inputs[a].size(); ++p)
-          std::memcpy(memory[a].data() + p * size, &inputs[a][p], size);
+        for (size_t p = 0; p < inputs[a].size(); ++p) std::memcpy(memory[a].data() + p * size, &inputs[a][p], size);
       }
       const auto size = static_cast<size_t>(item_size(result));
       memory.emplace_back(static_cast<size_t>(n) * size);

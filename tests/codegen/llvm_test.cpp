@@ -26,8 +26,7 @@ struct Program {
   std::unique_ptr<codegen::Executable> code;
 
   explicit Program(const std::string& text, const std::string& cpu = {})
-      : tree(parse_looptree(text)),
-        code(jit::load_object(jit::compile_object(tree, cpu), static_cast<int>(tree.phases.size()))) {}
+      : tree(parse_looptree(text)), code(jit::load_object(jit::compile_object(tree, cpu), static_cast<int>(tree.phases.size()))) {}
 
   // Runs each phase over all of its range, in two pieces.
   void run(std::vector<void*> buffers, std::vector<int64_t> sizes, std::vector<uint64_t> scalars = {}) const {
@@ -58,8 +57,7 @@ std::vector<Constant> special_values(DType dtype) {
   std::vector<Constant> values;
   if (dtype == DType::Bool) return {{dtype, 0}, {dtype, 1}};
   if (is_int(dtype)) {
-    for (int64_t x : {0, 1, -1, 2, -2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 100, -100})
-      values.push_back(constant(dtype, x));
+    for (int64_t x : {0, 1, -1, 2, -2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 100, -100}) values.push_back(constant(dtype, x));
     const uint64_t sign = uint64_t{1} << (8 * item_size(dtype) - 1);
     for (uint64_t bits : {sign, sign - 1, sign + 1}) values.push_back({dtype, bits});
     return values;
@@ -113,17 +111,14 @@ std::vector<Bytes> operands(const std::vector<DType>& dtypes, size_t count, unsi
       Constant c = specials[k][i < count / 2 ? rest % n : random() % n];
       rest /= n;
       const int bits = 8 * item_size(dtypes[k]);
-      if (i >= count / 2 && random() % 4)
-        c.bits = dtypes[k] == DType::Bool ? random() & 1 : random() >> (64 - bits);
+      if (i >= count / 2 && random() % 4) c.bits = dtypes[k] == DType::Bool ? random() & 1 : random() >> (64 - bits);
       write(columns[k], c, i);
     }
   }
   return columns;
 }
 
-std::string typed(DType dtype, int lanes) {
-  return std::string(name(dtype)) + (lanes == 1 ? "" : "x" + std::to_string(lanes));
-}
+std::string typed(DType dtype, int lanes) { return std::string(name(dtype)) + (lanes == 1 ? "" : "x" + std::to_string(lanes)); }
 
 struct Case {
   Op op;
@@ -159,24 +154,20 @@ std::vector<Case> all_cases() {
 // One phase for each lane count, each writing its own output.
 std::string case_text(const Case& c, const std::vector<int>& lane_counts) {
   std::string text = "looptree cpu {\n params ";
-  for (size_t i = 0; i < c.from.size(); ++i)
-    text += "x" + std::to_string(i) + ": " + typed(c.from[i], 1) + " in, ";
-  for (size_t k = 0; k < lane_counts.size(); ++k)
-    text += "y" + std::to_string(k) + ": " + typed(c.to, 1) + " out, ";
+  for (size_t i = 0; i < c.from.size(); ++i) text += "x" + std::to_string(i) + ": " + typed(c.from[i], 1) + " in, ";
+  for (size_t k = 0; k < lane_counts.size(); ++k) text += "y" + std::to_string(k) + ": " + typed(c.to, 1) + " out, ";
   text += "sizes " + std::to_string(lane_counts.size()) + "\n";
   for (size_t k = 0; k < lane_counts.size(); ++k) {
     const int lanes = lane_counts[k];
     const std::string n = std::to_string(k);
-    text += "phase p" + n + ": parallel %0 in 0..s" + n + " {\n%1 = const " + std::to_string(lanes) +
-            " : i64\n%2 = mul %0, %1 : i64\n";
+    text += "phase p" + n + ": parallel %0 in 0..s" + n + " {\n%1 = const " + std::to_string(lanes) + " : i64\n%2 = mul %0, %1 : i64\n";
     std::string args;
     for (size_t i = 0; i < c.from.size(); ++i) {
       const std::string value = "%" + std::to_string(i + 3);
       text += value + " = load x" + std::to_string(i) + "[%2] : " + typed(c.from[i], lanes) + "\n";
       args += (i ? ", " : " ") + value;
     }
-    text += "%9 = " + std::string(info(c.op).text) + args + " : " + typed(c.to, lanes) + "\nstore y" + n +
-            "[%2], %9\n}\n";
+    text += "%9 = " + std::string(info(c.op).text) + args + " : " + typed(c.to, lanes) + "\nstore y" + n + "[%2], %9\n}\n";
   }
   return text + "}\n";
 }
@@ -185,8 +176,7 @@ std::string case_text(const Case& c, const std::vector<int>& lane_counts) {
 std::string check_case(const Case& c, const std::vector<int>& lane_counts, const std::string& cpu) {
   const size_t count = 1024;
   const Program program(case_text(c, lane_counts), cpu);
-  std::vector<Bytes> in =
-      operands(c.from, count, static_cast<unsigned>(c.op) * 64 + static_cast<unsigned>(c.to));
+  std::vector<Bytes> in = operands(c.from, count, static_cast<unsigned>(c.op) * 64 + static_cast<unsigned>(c.to));
   std::vector<Bytes> out(lane_counts.size(), Bytes(count * static_cast<size_t>(item_size(c.to)), 0xee));
   std::vector<void*> buffers;
   for (Bytes& b : in) buffers.push_back(b.data());
@@ -205,9 +195,8 @@ std::string check_case(const Case& c, const std::vector<int>& lane_counts, const
     for (size_t k = 0; k < lane_counts.size(); ++k) {
       const Constant got = read(out[k], c.to, i);
       if (got == expected || (is_nan(got) && is_nan(expected))) continue;
-      return std::string(info(c.op).text) + " " + typed(c.from.back(), lane_counts[k]) + " -> " +
-             std::string(name(c.to)) + " on '" + cpu + "':" + shown + " gave " + print(got) + ", not " +
-             print(expected);
+      return std::string(info(c.op).text) + " " + typed(c.from.back(), lane_counts[k]) + " -> " + std::string(name(c.to)) + " on '" + cpu +
+             "':" + shown + " gave " + print(got) + ", not " + print(expected);
     }
   }
   return "";
@@ -233,15 +222,13 @@ std::vector<std::string> in_parallel(size_t count, Work work) {
     }
   };
   std::vector<std::thread> threads;
-  for (unsigned t = 0; t < std::max(2u, std::thread::hardware_concurrency()); ++t)
-    threads.emplace_back(worker);
+  for (unsigned t = 0; t < std::max(2u, std::thread::hardware_concurrency()); ++t) threads.emplace_back(worker);
   for (std::thread& thread : threads) thread.join();
   return failures;
 }
 
 void check_all(const std::vector<Case>& cases, const std::vector<int>& lane_counts, const std::string& cpu) {
-  const auto failures =
-      in_parallel(cases.size(), [&](size_t i) { return check_case(cases[i], lane_counts, cpu); });
+  const auto failures = in_parallel(cases.size(), [&](size_t i) { return check_case(cases[i], lane_counts, cpu); });
   for (const std::string& failure : failures) FAIL_CHECK(failure);
   CHECK(failures.empty());
 }
@@ -250,8 +237,7 @@ bool runs_here(const char* feature) { return jit::host_features().find(feature) 
 
 }  // namespace
 
-TEST_CASE("llvm: every op, dtype and lane count computes what the op table says" *
-          doctest::skip(!jit::available())) {
+TEST_CASE("llvm: every op, dtype and lane count computes what the op table says" * doctest::skip(!jit::available())) {
   const std::vector<Case> cases = all_cases();
   CHECK(cases.size() > 250);
   check_all(cases, {1, 4, 8, 16}, "");
@@ -263,8 +249,7 @@ TEST_CASE("llvm: older CPUs give the same bits" * doctest::skip(!jit::available(
   std::vector<Case> rounding;
   for (const Case& c : all_cases()) {
     const bool half = is_half(c.from.back()) || is_half(c.to);
-    if (c.op == Op::Fma || (half && c.op == Op::Cast) || c.op == Op::Shr ||
-        c.op == Op::Max) {
+    if (c.op == Op::Fma || (half && c.op == Op::Cast) || c.op == Op::Shr || c.op == Op::Max) {
       rounding.push_back(c);
     }
   }
@@ -354,8 +339,7 @@ TEST_CASE("llvm: masked loads and stores touch nothing outside" * doctest::skip(
   for (const std::string& failure : failures) FAIL_CHECK(failure);
 }
 
-TEST_CASE("llvm: a bool in memory is any byte; a scalar mask guards a scalar access" *
-          doctest::skip(!jit::available())) {
+TEST_CASE("llvm: a bool in memory is any byte; a scalar mask guards a scalar access" * doctest::skip(!jit::available())) {
   const Program program(R"(looptree cpu {
     params x: bool in, y: bool out, z: f32 out, w: f32 in, sizes 1
     phase p: parallel %0 in 0..s0 {
@@ -401,13 +385,10 @@ TEST_CASE("llvm: strided and gathered access, masked and not" * doctest::skip(!j
   })",
                                       {{"TYPE", type}, {"LANES", lanes}});
       const Program program(text);
-      const size_t n = static_cast<size_t>(std::atoi(lanes)),
-                   size = static_cast<size_t>(item_size(program.tree.buffers[0].dtype));
+      const size_t n = static_cast<size_t>(std::atoi(lanes)), size = static_cast<size_t>(item_size(program.tree.buffers[0].dtype));
       const size_t stride = 3, out_stride = 5, live = 3;
-      Bytes x(n * stride * size), y(n * out_stride * size + 3 * out_stride * size, 0xcd),
-          g(n * stride * size, 0xcd);
-      for (size_t k = 0; k < x.size(); ++k)
-        x[k] = std::strcmp(type, "bool") ? static_cast<unsigned char>(k * 7) : k % 2;
+      Bytes x(n * stride * size), y(n * out_stride * size + 3 * out_stride * size, 0xcd), g(n * stride * size, 0xcd);
+      for (size_t k = 0; k < x.size(); ++k) x[k] = std::strcmp(type, "bool") ? static_cast<unsigned char>(k * 7) : k % 2;
       std::vector<int64_t> where;
       for (size_t k = 0; k < n; ++k) where.push_back(static_cast<int64_t>((k * 7 + 2) % (n * stride)));
       Bytes want_y = y, want_g = g;
@@ -416,12 +397,10 @@ TEST_CASE("llvm: strided and gathered access, masked and not" * doctest::skip(!j
         if (k < live) std::memcpy(&want_g[static_cast<size_t>(where[k]) * size], &x[k * stride * size], size);
       }
       for (size_t k = 0; k < n; ++k) {
-        std::memcpy(&want_y[(k * out_stride + 2 * out_stride) * size],
-                    &x[static_cast<size_t>(where[k]) * size], size);
+        std::memcpy(&want_y[(k * out_stride + 2 * out_stride) * size], &x[static_cast<size_t>(where[k]) * size], size);
       }
-      program.run(
-          {x.data(), y.data(), g.data(), where.data()},
-          {1, static_cast<int64_t>(stride), static_cast<int64_t>(out_stride), static_cast<int64_t>(live)});
+      program.run({x.data(), y.data(), g.data(), where.data()},
+                  {1, static_cast<int64_t>(stride), static_cast<int64_t>(out_stride), static_cast<int64_t>(live)});
       CAPTURE(type);
       CAPTURE(lanes);
       CHECK(y == want_y);
@@ -430,8 +409,7 @@ TEST_CASE("llvm: strided and gathered access, masked and not" * doctest::skip(!j
   }
 }
 
-TEST_CASE("llvm: registers, loops, branches, local buffers, several phases" *
-          doctest::skip(!jit::available())) {
+TEST_CASE("llvm: registers, loops, branches, local buffers, several phases" * doctest::skip(!jit::available())) {
   // Row sums through two local buffers and a fold by halves; then each row's sum over the total.
   const Program program(R"(looptree @rows cpu lanes=8 {
     params x: f32 in, sum: f32 global[s0], y: f32 out, odd: i8 local[3], row: f32 local[s1], a0: f32 scalar, a1: bool scalar, a2: f64 scalar, sizes 3

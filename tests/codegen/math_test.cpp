@@ -23,8 +23,7 @@ constexpr DType dtype_of = std::is_same_v<T, float> ? DType::F32 : DType::F64;
 
 const std::vector<double>& special_values() {
   static const std::vector<double> values = [] {
-    constexpr double inf = std::numeric_limits<double>::infinity(),
-                     nan = std::numeric_limits<double>::quiet_NaN();
+    constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
     std::vector<double> v;
     for (double x : {0.0,
                      1.0,
@@ -167,8 +166,7 @@ TEST_CASE("math: unary functions of float32 keep their bounds") {
   for (const test::UnaryFunction& f : test::kUnaryFunctions) {
     const std::vector<float> z = results(test::MathKernel(f.op, DType::F32, kBlock), x);
     Worst worst;
-    for (size_t i = 0; i < x.size(); ++i)
-      worst.add(test::ulp_error(z[i], f.reference(static_cast<double>(x[i]))), i);
+    for (size_t i = 0; i < x.size(); ++i) worst.add(test::ulp_error(z[i], f.reference(static_cast<double>(x[i]))), i);
     CAPTURE(ir::info(f.op).text);
     CAPTURE(x[worst.at]);
     CAPTURE(z[worst.at]);
@@ -179,7 +177,9 @@ TEST_CASE("math: unary functions of float32 keep their bounds") {
 // Arithmetic on denormal numbers is several times slower than other arithmetic: where argument and result are none, no step's operand or
 // result is one, nor a product that is lost to 0.
 TEST_CASE("math: unary functions of tiny float32 meet no denormal number") {
-  const auto denormal = [](const ir::Constant& c) { return c.dtype == DType::F32 && ir::to_double(c) != 0 && std::fabs(ir::to_double(c)) < 0x1p-126; };
+  const auto denormal = [](const ir::Constant& c) {
+    return c.dtype == DType::F32 && ir::to_double(c) != 0 && std::fabs(ir::to_double(c)) < 0x1p-126;
+  };
   for (const test::UnaryFunction& f : test::kUnaryFunctions) {
     const ir::Kernel kernel = passes::run_kernel_passes(test::MathKernel::make(f.op, DType::F32, 1));
     CAPTURE(ir::info(f.op).text);
@@ -255,9 +255,7 @@ TEST_CASE_TEMPLATE("math: binary functions keep their bounds", T, float, double)
     const std::vector<T> z = results(test::MathKernel(f.op, dtype_of<T>, kBlock), x, y);
     Worst worst;
     for (size_t i = 0; i < x.size(); ++i) {
-      worst.add(sizeof(T) == 4 ? test::ulp_error(z[i], f.reference(x[i], y[i]))
-                               : test::ulp_error(z[i], f.reference_wide(x[i], y[i])),
-                i);
+      worst.add(sizeof(T) == 4 ? test::ulp_error(z[i], f.reference(x[i], y[i])) : test::ulp_error(z[i], f.reference_wide(x[i], y[i])), i);
     }
     CAPTURE(ir::info(f.op).text);
     CAPTURE(x[worst.at]);
@@ -268,12 +266,10 @@ TEST_CASE_TEMPLATE("math: binary functions keep their bounds", T, float, double)
 }
 
 TEST_CASE("math: PyTorch's corners of pow and sign") {
-  constexpr double inf = std::numeric_limits<double>::infinity(),
-                   nan = std::numeric_limits<double>::quiet_NaN();
-  const double cases[][3] = {
-      {0, 0, 1},        {1, nan, 1},  {nan, 0, 1},      {-8, 1.0 / 3, nan}, {-2, 3, -8},      {-0.0, 3, -0.0},
-      {-0.0, -3, -inf}, {-0.0, 2, 0}, {0, -1, inf},     {-inf, 3, -inf},    {-inf, -3, -0.0}, {-1, inf, 1},
-      {0.5, inf, 0},    {2, -inf, 0}, {-inf, 0.5, inf}, {nan, 1, nan},      {2, nan, nan},    {-2, inf, inf}};
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double cases[][3] = {{0, 0, 1},        {1, nan, 1},  {nan, 0, 1},      {-8, 1.0 / 3, nan}, {-2, 3, -8},      {-0.0, 3, -0.0},
+                             {-0.0, -3, -inf}, {-0.0, 2, 0}, {0, -1, inf},     {-inf, 3, -inf},    {-inf, -3, -0.0}, {-1, inf, 1},
+                             {0.5, inf, 0},    {2, -inf, 0}, {-inf, 0.5, inf}, {nan, 1, nan},      {2, nan, nan},    {-2, inf, inf}};
   std::vector<double> x, y;
   for (const auto& c : cases) x.push_back(c[0]), y.push_back(c[1]);
   x = padded(x), y = padded(y);
@@ -283,17 +279,14 @@ TEST_CASE("math: PyTorch's corners of pow and sign") {
     CAPTURE(y[i]);
     CHECK(test::ulp_error(z[i], cases[i][2]) == 0);
   }
-  const std::vector<float> s =
-      results(test::MathKernel(Op::Sign, DType::F32, kBlock),
-            padded(std::vector<float>{-3, -0.0f, 0, 5, static_cast<float>(nan), -INFINITY}));
+  const std::vector<float> s = results(test::MathKernel(Op::Sign, DType::F32, kBlock),
+                                       padded(std::vector<float>{-3, -0.0f, 0, 5, static_cast<float>(nan), -INFINITY}));
   for (size_t i = 0; i < 6; ++i)
-    CHECK(std::bit_cast<uint32_t>(s[i]) ==
-          std::bit_cast<uint32_t>(std::array{-1.f, 0.f, 0.f, 1.f, 0.f, -1.f}[i]));
+    CHECK(std::bit_cast<uint32_t>(s[i]) == std::bit_cast<uint32_t>(std::array{-1.f, 0.f, 0.f, 1.f, 0.f, -1.f}[i]));
 }
 
 // Every integer op that expands, against the op's defining value.
-TEST_CASE_TEMPLATE("math: integer pow, rem and sign are exact", T, uint8_t, int8_t, int16_t, int32_t,
-                   int64_t) {
+TEST_CASE_TEMPLATE("math: integer pow, rem and sign are exact", T, uint8_t, int8_t, int16_t, int32_t, int64_t) {
   constexpr DType dtype = std::is_same_v<T, uint8_t>   ? DType::U8
                           : std::is_same_v<T, int8_t>  ? DType::I8
                           : std::is_same_v<T, int16_t> ? DType::I16
@@ -308,12 +301,10 @@ TEST_CASE_TEMPLATE("math: integer pow, rem and sign are exact", T, uint8_t, int8
   x[0] = std::numeric_limits<T>::min(), y[0] = static_cast<T>(-1);
   for (Op op : {Op::Pow, Op::Rem, Op::Sign}) {
     CAPTURE(ir::info(op).text);
-    const std::vector<T> z =
-        results(test::MathKernel(op, dtype, kBlock), x, op == Op::Sign ? std::vector<T>{} : y);
+    const std::vector<T> z = results(test::MathKernel(op, dtype, kBlock), x, op == Op::Sign ? std::vector<T>{} : y);
     int wrong = 0;
     for (size_t i = 0; i < x.size(); ++i) {
-      const ir::Constant args[] = {ir::constant(dtype, static_cast<int64_t>(x[i])),
-                                   ir::constant(dtype, static_cast<int64_t>(y[i]))};
+      const ir::Constant args[] = {ir::constant(dtype, static_cast<int64_t>(x[i])), ir::constant(dtype, static_cast<int64_t>(y[i]))};
       const size_t arity = op == Op::Sign ? 1 : 2;
       wrong += static_cast<T>(ir::to_int64(ir::evaluate(op, {args, arity}, dtype))) != z[i];
     }
@@ -335,8 +326,7 @@ TEST_CASE("math: f16 and bf16 round the f32 result") {
     const std::vector<float> single = results(test::MathKernel(Op::Tanh, DType::F32, kBlock), wide);
     int wrong = 0;
     for (size_t i = 0; i < x.size(); ++i) {
-      const uint16_t rounded =
-          half == DType::F16 ? ir::float_to_half(single[i]) : ir::float_to_bfloat16(single[i]);
+      const uint16_t rounded = half == DType::F16 ? ir::float_to_half(single[i]) : ir::float_to_bfloat16(single[i]);
       if (!std::isnan(single[i])) wrong += rounded != narrow[i];
     }
     CHECK(wrong == 0);
@@ -355,8 +345,7 @@ TEST_CASE("math: the JIT and the kernel interpreter give the same bits") {
     codegen::interpret(kernel.kernel(), buffers, nullptr);
     int wrong = 0;
     for (size_t i = 0; i < x.size(); ++i) {
-      wrong += !(std::isnan(z[i]) && std::isnan(slow[i])) &&
-               std::bit_cast<uint32_t>(z[i]) != std::bit_cast<uint32_t>(slow[i]);
+      wrong += !(std::isnan(z[i]) && std::isnan(slow[i])) && std::bit_cast<uint32_t>(z[i]) != std::bit_cast<uint32_t>(slow[i]);
     }
     CAPTURE(ir::info(f.op).text);
     CHECK(wrong == 0);

@@ -19,8 +19,8 @@
 #include "passes/fusion/fusion.h"
 #include "passes/passes.h"
 #include "passes/schedule/schedule.h"
-#include "support/launch.h"
 #include "support/fuzz_cases.h"
+#include "support/launch.h"
 #include "support/random_graph.h"
 
 namespace tenon {
@@ -32,8 +32,7 @@ HostTensor random_tensor(std::mt19937& rng, ir::DType dtype, std::span<const int
   HostTensor t = HostTensor::zeros(dtype, shape);
   std::uniform_real_distribution<double> real(-3, 3);
   for (int64_t i = 0; i < t.numel(); ++i) {
-    t.set(i, ir::is_float(dtype) ? ir::constant(dtype, real(rng))
-                                 : ir::constant(dtype, static_cast<int64_t>(rng() % 7) - 3));
+    t.set(i, ir::is_float(dtype) ? ir::constant(dtype, real(rng)) : ir::constant(dtype, static_cast<int64_t>(rng() % 7) - 3));
   }
   return t;
 }
@@ -77,8 +76,7 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
   for (const ir::Node* node : fused.inputs) buffers.push_back(values.of(node).data.data());
   for (const ir::Node* node : fused.scalars) scalars.push_back(node->bits());
   std::vector<HostTensor> expected;
-  for (const ir::Node* node : fused.outputs)
-    expected.push_back(HostTensor::zeros(node->dtype(), node->shape()));
+  for (const ir::Node* node : fused.outputs) expected.push_back(HostTensor::zeros(node->dtype(), node->shape()));
   size_t inputs = buffers.size();
   for (HostTensor& t : expected) buffers.push_back(t.data.data());
   codegen::interpret(kernel, buffers.data(), scalars.data());
@@ -105,8 +103,7 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
     for (const auto* handlers : codegen::bytecode::all_handlers()) ways.push_back({1000000, handlers});
     for (const auto& [piece, handlers] : ways) {
       std::vector<HostTensor> got;
-      for (const ir::Node* node : fused.outputs)
-        got.push_back(HostTensor::zeros(node->dtype(), node->shape()));
+      for (const ir::Node* node : fused.outputs) got.push_back(HostTensor::zeros(node->dtype(), node->shape()));
       for (size_t i = 0; i < got.size(); ++i) buffers[inputs + i] = got[i].data.data();
       if (handlers) {
         const auto bytecode = codegen::Bytecode::of(lowered.tree, *handlers);
@@ -116,8 +113,8 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
         test::launch(lowered, *code, buffers, scalars, piece);
       }
       for (size_t i = 0; i < got.size(); ++i) {
-        INFO(text << "\nbits " << bits << (handlers ? " bytecode" : " compiled") << " piece " << piece << " schedule " << lowered.schedule << " output "
-                  << i);
+        INFO(text << "\nbits " << bits << (handlers ? " bytecode" : " compiled") << " piece " << piece << " schedule " << lowered.schedule
+                  << " output " << i);
         if (got[i].data == expected[i].data) continue;
         for (int64_t e = 0; e < got[i].numel(); ++e) {
           ir::Constant a = got[i].get(e), b = expected[i].get(e);
@@ -128,8 +125,7 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
       }
     }
   }
-  for (size_t i = 0; i < expected.size(); ++i)
-    values.list.emplace_back(fused.outputs[i], std::move(expected[i]));
+  for (size_t i = 0; i < expected.size(); ++i) values.list.emplace_back(fused.outputs[i], std::move(expected[i]));
 }
 
 void check(const std::string& text) {
@@ -137,19 +133,18 @@ void check(const std::string& text) {
   std::mt19937 rng(7);
   for (bool enabled : {true, false}) {
     Values values;
-    for (const ir::NodeRef& input : graph.inputs)
-      values.list.emplace_back(input.get(), random_tensor(rng, input->dtype(), input->shape()));
+    for (const ir::NodeRef& input : graph.inputs) values.list.emplace_back(input.get(), random_tensor(rng, input->dtype(), input->shape()));
     passes::FusionOptions options;
     options.enabled = enabled;
-    for (const passes::FusedKernel& fused : passes::fuse(graph.outputs, options).kernels)
-      check_kernel(fused, values);
+    for (const passes::FusedKernel& fused : passes::fuse(graph.outputs, options).kernels) check_kernel(fused, values);
   }
 }
 
 TEST_CASE("a reduction, scan or product whose result nobody needs leaves its axis behind") {
   // Which element of one is gathered does not matter.
-  const std::string gather = "  %z = const 0 : i64[8,1,31]\n  %p = min %n, %z : i64[8,1,31]\n"
-                             "  %g = gather %x, %p dim=1 : f32[8,1,31]\n  %r = neg %g : f32[8,1,31]\n  return %r\n}\n";
+  const std::string gather =
+      "  %z = const 0 : i64[8,1,31]\n  %p = min %n, %z : i64[8,1,31]\n"
+      "  %g = gather %x, %p dim=1 : f32[8,1,31]\n  %r = neg %g : f32[8,1,31]\n  return %r\n}\n";
   const std::string head = "graph @g(%x: f32[8,1,31], %y: i64[8,1,31]) {\n";
   check(head + "  %0 = reduce.min %y dims=[0,2] : i64[1,1,1]\n  %n = expand %0 [8,1,31] : i64[8,1,31]\n" + gather);
   check(head + "  %0 = reduce.min %y dims=[0] : i64[1,1,31]\n  %n = expand %0 [8,1,31] : i64[8,1,31]\n" + gather);
@@ -166,9 +161,9 @@ TEST_CASE("scans: along lines longer than a chunk, across them, of every width, 
     for (int64_t dim = 0; dim < rank; ++dim) {
       const std::string d = " dim=" + std::to_string(dim) + " : ";
       const std::string t = types[next++ % 4] + s;
-      check("graph @g(%x: " + t + ", %y: " + t + ") {\n  %0 = mul %x, %y : " + t + "\n  %1 = scan.sum %0" + d + t +
-            "\n  %2 = scan.max %0" + d + t + "\n  %3 = mul %1, %2 : " + t + "\n  %4 = scan.prod %3" + d + t +
-            "\n  %5 = mul %4, %x : " + t + "\n  return %1, %5\n}\n");
+      check("graph @g(%x: " + t + ", %y: " + t + ") {\n  %0 = mul %x, %y : " + t + "\n  %1 = scan.sum %0" + d + t + "\n  %2 = scan.max %0" +
+            d + t + "\n  %3 = mul %1, %2 : " + t + "\n  %4 = scan.prod %3" + d + t + "\n  %5 = mul %4, %x : " + t +
+            "\n  return %1, %5\n}\n");
     }
   }
   for (const char* shape : {"[265000]", "[9000,5]", "[2,12500]"}) {  // several blocks, and spans
@@ -217,15 +212,14 @@ TEST_CASE("pointwise: contiguous, broadcast, strided, guarded, tiny") {
       "f32[8,15]\n  %3 = neg %2 : f32[8,15]\n  return %3\n}\n");
 }
 
-std::string reduce_text(const std::string& op, const std::string& dtype, const std::string& shape,
-                        const std::string& dims, const std::string& out, const std::string& out_dtype) {
-  return "graph @g(%x: " + dtype + "[" + shape + "]) {\n  %1 = " + op + " %x dims=[" + dims +
-         "] : " + out_dtype + "[" + out + "]\n  return %1\n}\n";
+std::string reduce_text(const std::string& op, const std::string& dtype, const std::string& shape, const std::string& dims,
+                        const std::string& out, const std::string& out_dtype) {
+  return "graph @g(%x: " + dtype + "[" + shape + "]) {\n  %1 = " + op + " %x dims=[" + dims + "] : " + out_dtype + "[" + out +
+         "]\n  return %1\n}\n";
 }
 
 TEST_CASE("reductions of every kind, over rows, columns, both, and long rows") {
-  for (const char* op :
-       {"reduce.sum", "reduce.prod", "reduce.max", "reduce.min", "reduce.argmax", "reduce.argmin"}) {
+  for (const char* op : {"reduce.sum", "reduce.prod", "reduce.max", "reduce.min", "reduce.argmax", "reduce.argmin"}) {
     bool arg = std::string(op).find("arg") != std::string::npos;
     for (const char* dtype : {"f32", "f64", "i32", "i64", "u8", "f16"}) {
       std::string out = arg ? "i64" : dtype;
@@ -235,7 +229,8 @@ TEST_CASE("reductions of every kind, over rows, columns, both, and long rows") {
     std::string out = arg ? "i64" : "f32";
     for (const char* n : {"1", "3", "16", "63", "64", "65", "1000", "1025", "1300", "3000", "4095"})
       check(reduce_text(op, "f32", "2," + std::string(n), "1", "2,1", out));
-    for (const char* n : {"15", "16", "17", "18", "19", "250", "259"}) check(reduce_text(op, "f32", std::string(n) + ",40", "0", "1,40", out));
+    for (const char* n : {"15", "16", "17", "18", "19", "250", "259"})
+      check(reduce_text(op, "f32", std::string(n) + ",40", "0", "1,40", out));
     for (const char* n : {"16", "17"}) check(reduce_text(op, "f32", std::string(n) + ",3,60", "0,2", "1,3,1", out));
     check(reduce_text(op, "f32", "5,3,700", "0,2", "1,3,1", out));
     check(reduce_text(op, "f32", "3,5,7", "0,2", "1,5,1", out));
@@ -260,11 +255,9 @@ TEST_CASE("reductions of every kind, over rows, columns, both, and long rows") {
 }
 
 std::string softmax(const std::string& s, const std::string& m, const std::string& d) {
-  return "graph @softmax(%x: f32[" + s + "]) {\n  %m = reduce.max %x dims=[" + d + "] : f32[" + m +
-         "]\n  %1 = expand %m [" + s + "] : f32[" + s + "]\n  %2 = sub %x, %1 : f32[" + s +
-         "]\n  %3 = exp %2 : f32[" + s + "]\n  %4 = reduce.sum %3 dims=[" + d + "] : f32[" + m +
-         "]\n  %5 = expand %4 [" + s + "] : f32[" + s + "]\n  %6 = div %3, %5 : f32[" + s +
-         "]\n  return %6\n}\n";
+  return "graph @softmax(%x: f32[" + s + "]) {\n  %m = reduce.max %x dims=[" + d + "] : f32[" + m + "]\n  %1 = expand %m [" + s +
+         "] : f32[" + s + "]\n  %2 = sub %x, %1 : f32[" + s + "]\n  %3 = exp %2 : f32[" + s + "]\n  %4 = reduce.sum %3 dims=[" + d +
+         "] : f32[" + m + "]\n  %5 = expand %4 [" + s + "] : f32[" + s + "]\n  %6 = div %3, %5 : f32[" + s + "]\n  return %6\n}\n";
 }
 
 TEST_CASE("softmax by rows, by columns, over everything, split over blocks") {
@@ -299,9 +292,9 @@ TEST_CASE("rows of a few elements: reductions, what stands around them, several 
           "]\n  %2 = expand %1 [50," + s + "] : f32[50," + s + "]\n  %3 = mul %x, %2 : f32[50," + s +
           "]\n  %4 = reduce.sum %3 dims=[1] : f32[50,1]\n  %5 = tanh %4 : f32[50,1]\n  %6 = exp %5 : f32[50,1]\n"
           "  return %3, %6\n}\n");
-    check("graph @g(%x: f32[" + s + ",50]) {\n  %1 = permute %x [1,0] : f32[50," + s + "]\n  %2 = flip %1 dims=[1] : f32[50," +
-          s + "]\n  %3 = reduce.sum %2 dims=[1] : f32[50,1]\n  %4 = expand %3 [50," + s + "] : f32[50," + s +
-          "]\n  %5 = div %2, %4 : f32[50," + s + "]\n  return %5\n}\n");
+    check("graph @g(%x: f32[" + s + ",50]) {\n  %1 = permute %x [1,0] : f32[50," + s + "]\n  %2 = flip %1 dims=[1] : f32[50," + s +
+          "]\n  %3 = reduce.sum %2 dims=[1] : f32[50,1]\n  %4 = expand %3 [50," + s + "] : f32[50," + s + "]\n  %5 = div %2, %4 : f32[50," +
+          s + "]\n  return %5\n}\n");
   }
   check(reduce_text("reduce.sum", "f32", "2,20,4", "0,2", "1,20,1", "f32"));
   check(reduce_text("reduce.argmin", "f32", "3,20,5", "0,2", "1,20,1", "i64"));
@@ -314,9 +307,9 @@ TEST_CASE("rows that share an operand: matrices times vectors, whole groups of r
     for (const char* rows : {"1", "3", "4", "22"}) {
       for (const char* n : {"20", "64", "300", "4096", "5000"}) {
         const std::string s = rows + (std::string(",") + n), r = std::string(rows) + ",1";
-        check("graph @g(%x: f32[" + s + "], %v: f32[1," + n + "], %b: " + to + "[" + r + "]) {\n  %0 = expand %v [" + s +
-              "] : f32[" + s + "]\n  %1 = mul %x, %0 : f32[" + s + "]\n  %2 = " + op + " %1 dims=[1] : " + to + "[" + r +
-              "]\n  %3 = add %2, %b : " + to + "[" + r + "]\n  return %3\n}\n");
+        check("graph @g(%x: f32[" + s + "], %v: f32[1," + n + "], %b: " + to + "[" + r + "]) {\n  %0 = expand %v [" + s + "] : f32[" + s +
+              "]\n  %1 = mul %x, %0 : f32[" + s + "]\n  %2 = " + op + " %1 dims=[1] : " + to + "[" + r + "]\n  %3 = add %2, %b : " + to +
+              "[" + r + "]\n  return %3\n}\n");
       }
     }
   }
@@ -330,8 +323,8 @@ TEST_CASE("columns that come from memory: whole runs and some left over, rows le
   for (auto [rows, columns] : {std::pair{"264", "1024"}, {"259", "1033"}, {"437", "602"}, {"9", "20000"}, {"18", "8000"}, {"278", "601"}}) {
     const std::string s = rows + (std::string(",") + columns);
     check("graph @g(%x: f64[" + s + "], %v: f64[" + rows + ",1]) {\n  %0 = expand %v [" + s + "] : f64[" + s +
-          "]\n  %1 = mul %x, %0 : f64[" + s + "]\n  %2 = reduce.sum %1 dims=[0] : f64[1," + columns +
-          "]\n  %3 = neg %2 : f64[1," + columns + "]\n  return %3\n}\n");
+          "]\n  %1 = mul %x, %0 : f64[" + s + "]\n  %2 = reduce.sum %1 dims=[0] : f64[1," + columns + "]\n  %3 = neg %2 : f64[1," +
+          columns + "]\n  return %3\n}\n");
   }
   check(reduce_text("reduce.max", "i64", "2,260,601", "1", "2,1,601", "i64"));
 }
@@ -352,7 +345,8 @@ TEST_CASE("what is reduced over an axis of no elements is the identity") {
       ir::verify(lowered.tree);
       ir::verify(passes::lower(kernel, ir::GpuTarget{}).tree);
       if (!codegen::llvm_backend::available()) continue;
-      const auto code = codegen::llvm_backend::load_object(codegen::llvm_backend::compile_object(lowered.tree), static_cast<int>(lowered.tree.phases.size()));
+      const auto code = codegen::llvm_backend::load_object(codegen::llvm_backend::compile_object(lowered.tree),
+                                                           static_cast<int>(lowered.tree.phases.size()));
       test::launch(lowered, *code, buffers, {}, 1);
       CHECK(got == want);
     }
@@ -380,12 +374,11 @@ TEST_CASE("columns of several blocks: constants in two loops, sums that are the 
   for (const char* n : {"256", "257", "700", "4100"}) {
     const std::string s = std::string(n) + ",7", x = ": f32[" + s + "]\n", m = ": f32[1,7]\n";
     check("graph @log_softmax(%x: f32[" + s + "]) {\n  %c = const 0.5 : f32[" + s + "]\n  %0 = mul %x, %c " + x +
-          "  %1 = reduce.max %0 dims=[0] " + m + "  %2 = expand %1 [" + s + "] " + x + "  %3 = sub %0, %2 " + x + "  %4 = exp %3 " +
-          x + "  %5 = reduce.sum %4 dims=[0] " + m + "  %6 = log %5 " + m + "  %7 = expand %6 [" + s + "] " + x +
-          "  %8 = sub %3, %7 " + x + "  %9 = mul %8, %c " + x + "  return %9\n}\n");
+          "  %1 = reduce.max %0 dims=[0] " + m + "  %2 = expand %1 [" + s + "] " + x + "  %3 = sub %0, %2 " + x + "  %4 = exp %3 " + x +
+          "  %5 = reduce.sum %4 dims=[0] " + m + "  %6 = log %5 " + m + "  %7 = expand %6 [" + s + "] " + x + "  %8 = sub %3, %7 " + x +
+          "  %9 = mul %8, %c " + x + "  return %9\n}\n");
     check("graph @same(%x: f32[" + std::string(n) + ",1], %y: f32[" + s + "]) {\n  %0 = expand %x [" + s + "] " + x +
-          "  %1 = reduce.sum %0 dims=[0] " + m + "  %2 = reduce.sum %y dims=[0] " + m + "  %3 = sub %2, %1 " + m +
-          "  return %1, %3\n}\n");
+          "  %1 = reduce.sum %0 dims=[0] " + m + "  %2 = reduce.sum %y dims=[0] " + m + "  %3 = sub %2, %1 " + m + "  return %1, %3\n}\n");
   }
 }
 
@@ -394,10 +387,9 @@ TEST_CASE("maps of rows of a few elements: a column, a row, channels to and from
     const std::string s = std::to_string(n);
     for (const char* dtype : {"f32", "u8", "f64"}) {
       const std::string t = dtype, x = t + "[75," + s + "]";
-      check("graph @g(%x: " + x + ", %c: " + t + "[75,1], %r: " + t + "[" + s + "]) {\n  %1 = expand %c [75," + s +
-            "] : " + x + "\n  %2 = mul %x, %1 : " + x + "\n  %3 = reshape %r [1," + s + "] : " + t + "[1," + s +
-            "]\n  %4 = expand %3 [75," + s + "] : " + x + "\n  %5 = add %2, %4 : " + x +
-            "\n  %6 = flip %5 dims=[1] : " + x + "\n  return %2, %6\n}\n");
+      check("graph @g(%x: " + x + ", %c: " + t + "[75,1], %r: " + t + "[" + s + "]) {\n  %1 = expand %c [75," + s + "] : " + x +
+            "\n  %2 = mul %x, %1 : " + x + "\n  %3 = reshape %r [1," + s + "] : " + t + "[1," + s + "]\n  %4 = expand %3 [75," + s +
+            "] : " + x + "\n  %5 = add %2, %4 : " + x + "\n  %6 = flip %5 dims=[1] : " + x + "\n  return %2, %6\n}\n");
     }
     for (const char* order : {"[1,2,0]", "[2,0,1]", "[0,2,1]"}) {
       const std::string o = order, shape = "[" + s + ",5,40]";
@@ -411,18 +403,18 @@ TEST_CASE("maps of rows of a few elements: a column, a row, channels to and from
 }
 
 TEST_CASE("a value that is the same along a short row may come from a block of memory") {
-  check("graph @g(%x: f32[7,9]) {\n  %0 = strided %x sizes=[3,21] strides=[0,3] offset=0 : f32[3,21]\n"
-        "  %1 = sqrt %0 : f32[3,21]\n  return %1\n}\n");
+  check(
+      "graph @g(%x: f32[7,9]) {\n  %0 = strided %x sizes=[3,21] strides=[0,3] offset=0 : f32[3,21]\n"
+      "  %1 = sqrt %0 : f32[3,21]\n  return %1\n}\n");
 }
 
 TEST_CASE("a chain after the rows' last reduction runs across rows") {
   for (const char* rows : {"64", "77", "3,70"}) {
     const std::string r = rows, d = r.size() > 2 ? "2" : "1";
     check("graph @g(%x: f32[" + r + ",20], %b: f32[" + r + ",1]) {\n  %m = reduce.max %x dims=[" + d + "] : f32[" + r +
-          ",1]\n  %1 = expand %m [" + r + ",20] : f32[" + r + ",20]\n  %2 = sub %x, %1 : f32[" + r +
-          ",20]\n  %3 = exp %2 : f32[" + r + ",20]\n  %4 = reduce.sum %3 dims=[" + d + "] : f32[" + r +
-          ",1]\n  %5 = log %4 : f32[" + r + ",1]\n  %6 = add %5, %m : f32[" + r + ",1]\n  %7 = tanh %b : f32[" + r +
-          ",1]\n  %8 = pow %6, %7 : f32[" + r + ",1]\n  return %8, %m\n}\n");
+          ",1]\n  %1 = expand %m [" + r + ",20] : f32[" + r + ",20]\n  %2 = sub %x, %1 : f32[" + r + ",20]\n  %3 = exp %2 : f32[" + r +
+          ",20]\n  %4 = reduce.sum %3 dims=[" + d + "] : f32[" + r + ",1]\n  %5 = log %4 : f32[" + r + ",1]\n  %6 = add %5, %m : f32[" + r +
+          ",1]\n  %7 = tanh %b : f32[" + r + ",1]\n  %8 = pow %6, %7 : f32[" + r + ",1]\n  return %8, %m\n}\n");
   }
 }
 
@@ -475,10 +467,9 @@ TEST_CASE("long bodies, which stand once: masked throughout, sums in memory") {
 }
 
 TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row, one column") {
-  auto dot = [](const std::string& a, const std::string& b, const std::string& o,
-                const std::string& t = "f32") {
-    check("graph @g(%a: " + t + "[" + a + "], %b: " + t + "[" + b + "]) {\n  %1 = dot %a, %b : " + t + "[" +
-          o + "]\n  %2 = neg %1 : " + t + "[" + o + "]\n  return %2\n}\n");
+  auto dot = [](const std::string& a, const std::string& b, const std::string& o, const std::string& t = "f32") {
+    check("graph @g(%a: " + t + "[" + a + "], %b: " + t + "[" + b + "]) {\n  %1 = dot %a, %b : " + t + "[" + o + "]\n  %2 = neg %1 : " + t +
+          "[" + o + "]\n  return %2\n}\n");
   };
   dot("7,5", "5,40", "7,40");
   dot("50,30", "30,17", "50,17");
@@ -501,11 +492,15 @@ TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row
   for (const char* k : {"255", "256", "257", "1100", "4096", "8300"}) deep("3", k, "5");
   deep("13", "520", "70");
   for (const char* type : {"f64", "f16", "i32"}) deep("4", "300", "20", type);
-  check("graph @g(%a: f32[14,600], %b: f32[600,40]) {\n  %1 = dot %a, %b : f32[14,40]\n  %2 = tanh %1 : f32[14,40]\n  %3 = exp %2 : f32[14,40]\n  return %3\n}\n");
+  check(
+      "graph @g(%a: f32[14,600], %b: f32[600,40]) {\n  %1 = dot %a, %b : f32[14,40]\n  %2 = tanh %1 : f32[14,40]\n  %3 = exp %2 : "
+      "f32[14,40]\n  return %3\n}\n");
   // An operand that is the same along rows, columns or both: the axis that it leaves out makes the tile all the same.
   const auto same = [&](const std::string& a, const std::string& b, const std::string& to_a, const std::string& to_b) {
-    check("graph @g(%a: f32[" + a + "], %b: f32[" + b + "]) {\n  %0 = expand %a [" + to_a + "] : f32[" + to_a + "]\n  %1 = expand %b [" + to_b +
-          "] : f32[" + to_b + "]\n  %2 = dot %0, %1 : f32[21,50]\n  %3 = neg %2 : f32[21,50]\n  %4 = const 0.5 : f32[21,50]\n  %5 = sub %3, %4 : f32[21,50]\n  return %2, %5\n}\n");
+    check("graph @g(%a: f32[" + a + "], %b: f32[" + b + "]) {\n  %0 = expand %a [" + to_a + "] : f32[" + to_a + "]\n  %1 = expand %b [" +
+          to_b + "] : f32[" + to_b +
+          "]\n  %2 = dot %0, %1 : f32[21,50]\n  %3 = neg %2 : f32[21,50]\n  %4 = const 0.5 : f32[21,50]\n  %5 = sub %3, %4 : f32[21,50]\n  "
+          "return %2, %5\n}\n");
   };
   for (const char* k : {"9", "300"}) {
     const std::string rows = std::string("21,") + k, columns = k + std::string(",50");

@@ -9,12 +9,9 @@ using namespace tenon::compiler;
 
 namespace {
 
-bool alive_together(const PlannedValue& a, const PlannedValue& b) {
-  return a.begin <= b.end && b.begin <= a.end;
-}
+bool alive_together(const PlannedValue& a, const PlannedValue& b) { return a.begin <= b.end && b.begin <= a.end; }
 
-bool allowed_over(const std::vector<InPlace>& pairs, int32_t from, int32_t to,
-                  const std::vector<PlannedValue>& values) {
+bool allowed_over(const std::vector<InPlace>& pairs, int32_t from, int32_t to, const std::vector<PlannedValue>& values) {
   for (const InPlace& p : pairs) {
     if (p.from == from && p.to == to && values[static_cast<size_t>(from)].end == p.step) return true;
   }
@@ -42,15 +39,13 @@ TEST_CASE("memory plan: intermediates one after another share one place") {
 }
 
 TEST_CASE("memory plan: an output's buffer hosts intermediates until it is written") {
-  std::vector<PlannedValue> v = {{ValueKind::Temporary, 0, 400, 0, 1},
-                                 {ValueKind::Temporary, 0, 400, 1, 2},
-                                 {ValueKind::Output, 0, 400, 2, 2}};
+  std::vector<PlannedValue> v = {
+      {ValueKind::Temporary, 0, 400, 0, 1}, {ValueKind::Temporary, 0, 400, 1, 2}, {ValueKind::Output, 0, 400, 2, 2}};
   MemoryPlan plan = plan_memory(v, {});
   CHECK(plan.places[0].base == ValueKind::Output);
   CHECK(plan.places[1].base == ValueKind::Temporary);  // still read while the output is written
   CHECK(plan.arena_bytes == 448);
-  v[0].begin = v[0].end =
-      0;  // the buffer is free when the second is written: it goes there if it may be written over
+  v[0].begin = v[0].end = 0;  // the buffer is free when the second is written: it goes there if it may be written over
   CHECK(plan_memory(v, {{2, 1, 2}}).places[1].base == ValueKind::Output);
   CHECK(plan_memory(v, {}).places[1].base == ValueKind::Temporary);
 }
@@ -76,9 +71,7 @@ TEST_CASE("memory plan: a chain of updates lies in one place, from the input it 
 }
 
 TEST_CASE("memory plan: donation needs the last read, the same size, and happens once") {
-  std::vector<PlannedValue> v = {{ValueKind::Input, 0, 400, -1, 0},
-                                 {ValueKind::Output, 0, 400, 0, 0},
-                                 {ValueKind::Output, 1, 400, 0, 0}};
+  std::vector<PlannedValue> v = {{ValueKind::Input, 0, 400, -1, 0}, {ValueKind::Output, 0, 400, 0, 0}, {ValueKind::Output, 1, 400, 0, 0}};
   MemoryPlan plan = plan_memory(v, {{0, 0, 1}, {0, 0, 2}});
   REQUIRE(plan.donations.size() == 1);
   CHECK(plan.donations[0].output == 0);
@@ -97,8 +90,7 @@ TEST_CASE("memory plan: in random plans nothing that is alive is overwritten") {
     int steps = 1 + below(12);
     std::vector<PlannedValue> values;
     int32_t inputs = 1 + below(3), outputs = 0;
-    for (int32_t i = 0; i < inputs; ++i)
-      values.push_back({ValueKind::Input, i, 64 * (1 + below(4)), -1, below(steps)});
+    for (int32_t i = 0; i < inputs; ++i) values.push_back({ValueKind::Input, i, 64 * (1 + below(4)), -1, below(steps)});
     for (int32_t s = 0; s < steps; ++s) {
       for (int k = 1 + below(2); k > 0; --k) {
         if (s == steps - 1 || below(4) == 0) {
@@ -113,8 +105,7 @@ TEST_CASE("memory plan: in random plans nothing that is alive is overwritten") {
     for (int32_t to = 0; to < count; ++to) {
       for (int32_t from = 0; from < count; ++from) {
         const PlannedValue &f = values[static_cast<size_t>(from)], &t = values[static_cast<size_t>(to)];
-        if (t.kind != ValueKind::Input && f.begin < t.begin && f.end >= t.begin && below(3) == 0)
-          pairs.push_back({t.begin, from, to});
+        if (t.kind != ValueKind::Input && f.begin < t.begin && f.end >= t.begin && below(3) == 0) pairs.push_back({t.begin, from, to});
       }
     }
     MemoryPlan plan = plan_memory(values, pairs);
@@ -122,9 +113,7 @@ TEST_CASE("memory plan: in random plans nothing that is alive is overwritten") {
     for (int32_t v = 0; v < count; ++v) {
       const Place& p = plan.places[static_cast<size_t>(v)];
       int64_t bytes = values[static_cast<size_t>(v)].bytes;
-      int space = p.base == ValueKind::Temporary ? 0
-                  : p.base == ValueKind::Output  ? 1 + p.index
-                                                 : 1000 + p.index;
+      int space = p.base == ValueKind::Temporary ? 0 : p.base == ValueKind::Output ? 1 + p.index : 1000 + p.index;
       for (const MemoryPlan::Donation& d : plan.donations) {
         if (p.base == ValueKind::Output && d.output == p.index) space = 1000 + d.input;
       }
@@ -159,8 +148,7 @@ TEST_CASE("memory plan: a chain that takes over a place keeps it while later val
   MemoryPlan plan = plan_memory(v, {{2, 1, 2}, {4, 2, 5, true}});
   REQUIRE(plan.places[2].base == ValueKind::Temporary);
   for (size_t i : {3, 4}) {
-    const bool apart = plan.places[i].offset + 192 <= plan.places[2].offset ||
-                       plan.places[2].offset + 256 <= plan.places[i].offset;
+    const bool apart = plan.places[i].offset + 192 <= plan.places[2].offset || plan.places[2].offset + 256 <= plan.places[i].offset;
     CHECK(apart);
   }
 }
@@ -168,14 +156,10 @@ TEST_CASE("memory plan: a chain that takes over a place keeps it while later val
 TEST_CASE("memory plan: parts lie in what is laid together from them, unless somebody reads them afterwards") {
   std::vector<PlannedValue> v = {{ValueKind::Temporary, 0, 256, 0, 3}, {ValueKind::Temporary, 0, 128, 1, 3},
                                  {ValueKind::Temporary, 0, 64, 2, 4},  // read again later
-                                 {ValueKind::Temporary, 0, 448, 3, 5},
-                                 {ValueKind::Temporary, 0, 64, 4, 5},
+                                 {ValueKind::Temporary, 0, 448, 3, 5}, {ValueKind::Temporary, 0, 64, 4, 5},
                                  {ValueKind::Output, 0, 512, 5, 5}};  // the fourth and the fifth
-  const auto part = [](int32_t step, int32_t from, int32_t to, int64_t offset) {
-    return InPlace{step, from, to, false, true, offset};
-  };
-  MemoryPlan plan =
-      plan_memory(v, {part(3, 0, 3, 0), part(3, 1, 3, 256), part(3, 2, 3, 384), part(5, 3, 5, 64), part(5, 4, 5, 0)});
+  const auto part = [](int32_t step, int32_t from, int32_t to, int64_t offset) { return InPlace{step, from, to, false, true, offset}; };
+  MemoryPlan plan = plan_memory(v, {part(3, 0, 3, 0), part(3, 1, 3, 256), part(3, 2, 3, 384), part(5, 3, 5, 64), part(5, 4, 5, 0)});
   const int64_t offsets[] = {64, 320, -1, 64, 0, 0};
   for (size_t i : {0, 1, 3, 4, 5}) {
     CAPTURE(i);

@@ -46,7 +46,8 @@ TEST_CASE("pipeline: the steps that run are the steps that are listed, on each d
   const ir::CpuTarget slow{.slow_denormals = true};
   for (const ir::Target& target : {ir::Target(ir::CpuTarget{256}), ir::Target(slow), ir::Target(ir::GpuTarget{})}) {
     const auto is_for = [&](std::string_view step) {
-      return std::ranges::all_of(passes::kernel_passes(), [&](const passes::KernelPass& pass) { return pass.name != step || pass.is_for(target); });
+      return std::ranges::all_of(passes::kernel_passes(),
+                                 [&](const passes::KernelPass& pass) { return pass.name != step || pass.is_for(target); });
     };
     Seen seen;
     const compiler::Settings settings = seen.settings();
@@ -111,8 +112,11 @@ TEST_CASE("pipeline: a target that cannot be is refused, with the kernel's name"
   half_warp.threads = 48;
   no_shared.shared_bytes = 0;
   const std::pair<ir::Target, const char*> cases[] = {
-      {ir::CpuTarget{0}, "vector_bits is 0"},   {ir::CpuTarget{64}, "vector_bits is 64"}, {no_cache, "l2_bytes is 0"},
-      {no_threads, "threads is 0"},             {half_warp, "threads is 48"},
+      {ir::CpuTarget{0}, "vector_bits is 0"},
+      {ir::CpuTarget{64}, "vector_bits is 64"},
+      {no_cache, "l2_bytes is 0"},
+      {no_threads, "threads is 0"},
+      {half_warp, "threads is 48"},
   };
   const auto message = [&](const ir::Kernel& kernel, const ir::Target& target) -> std::string {
     try {
@@ -136,7 +140,8 @@ TEST_CASE("pipeline: a target that cannot be is refused, with the kernel's name"
 TEST_CASE("pipeline: a row that is no multiple of four into its buffer is read by vectors on a CPU, and by elements on a GPU") {
   for (const char* offset : {"8", "5"}) {
     const ir::Graph graph = graph_of(("graph @g(%x: f32[100]) {\n  %0 = strided %x sizes=[64] strides=[1] offset=" + std::string(offset) +
-                                      " : f32[64]\n  %1 = neg %0 : f32[64]\n  return %1\n}\n").c_str());
+                                      " : f32[64]\n  %1 = neg %0 : f32[64]\n  return %1\n}\n")
+                                         .c_str());
     const auto loads_vectors = [&](const ir::Target& target) {
       compiler::Settings settings;
       settings.fusion.targets = {{0, target}};

@@ -208,7 +208,11 @@ TEST_CASE("capture: what a graph cannot hold is an error at that call, and leave
       {"a mask", [&] { x.index({x > 0}); }, "the host reads a value"},
       {"an address", [&] { x.data_ptr(); }, "the host reads a value"},
       {"printing", [&] { std::ostringstream() << x; }, "the host reads a value"},
-      {"a transfer", [] { ramp({4, 5}).to(kGpu); }, "a value of the host is copied to the device"},
+      {"a transfer",
+       [] {
+         ramp({4, 5}).to(kGpu);
+       },
+       "a value of the host is copied to the device"},
       {"waiting", [] { cuda::synchronize(); }, "the host waits for the device"},
       {"another capture", [] { cuda::CUDAGraph().capture_begin(); }, "another capture begins"},
       {"Adam",

@@ -52,9 +52,9 @@ struct Same<RA (*)(A...), RB (*)(B...)> {
 };
 
 // The header gives this one an overload in C++; the library exports the one that takes a cublasComputeType_t.
-using Gemm = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*, const void*, cudaDataType, int,
-                                long long, const void*, cudaDataType, int, long long, const void*, void*, cudaDataType, int, long long, int,
-                                cublasComputeType_t, cublasGemmAlgo_t);
+using Gemm = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*, const void*, cudaDataType,
+                                int, long long, const void*, cudaDataType, int, long long, const void*, void*, cudaDataType, int, long long,
+                                int, cublasComputeType_t, cublasGemmAlgo_t);
 Gemm pick(Gemm);
 template <typename Function>
 Function pick(Function);
@@ -93,35 +93,40 @@ static_assert(ours::kSuccess == CUDA_SUCCESS && ours::kErrorOutOfMemory == CUDA_
               ours::kErrorInvalidValue == CUDA_ERROR_INVALID_VALUE && ours::kErrorNotInitialized == CUDA_ERROR_NOT_INITIALIZED &&
               ours::kErrorInvalidContext == CUDA_ERROR_INVALID_CONTEXT && ours::kErrorInvalidHandle == CUDA_ERROR_INVALID_HANDLE &&
               ours::kErrorNotPermitted == CUDA_ERROR_NOT_PERMITTED && ours::kErrorNotSupported == CUDA_ERROR_NOT_SUPPORTED &&
-              ours::kFirstOfCapture == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && ours::kLastOfCapture == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD &&
+              ours::kFirstOfCapture == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+              ours::kLastOfCapture == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD &&
               ours::kErrorGraphExecUpdateFailure == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE && ours::kErrorUnknown == CUDA_ERROR_UNKNOWN);
 static_assert(ours::kMaxThreadsPerBlock == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK &&
-              ours::kMaxSharedPerBlock == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK && ours::kWarpSize == CU_DEVICE_ATTRIBUTE_WARP_SIZE &&
-              ours::kMaxRegistersPerBlock == CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK && ours::kClockRate == CU_DEVICE_ATTRIBUTE_CLOCK_RATE &&
+              ours::kMaxSharedPerBlock == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK &&
+              ours::kWarpSize == CU_DEVICE_ATTRIBUTE_WARP_SIZE &&
+              ours::kMaxRegistersPerBlock == CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK &&
+              ours::kClockRate == CU_DEVICE_ATTRIBUTE_CLOCK_RATE &&
               ours::kMultiprocessorCount == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT &&
               ours::kMemoryClockRate == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE &&
-              ours::kMemoryBusWidth == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH && ours::kL2CacheSize == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE &&
+              ours::kMemoryBusWidth == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH &&
+              ours::kL2CacheSize == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE &&
               ours::kMaxThreadsPerMultiprocessor == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR &&
               ours::kComputeCapabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
               ours::kComputeCapabilityMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR &&
               ours::kMaxSharedPerMultiprocessor == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR &&
               ours::kMaxSharedPerBlockOptin == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 static_assert(ours::kFunctionMaxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
-              ours::kFunctionStaticShared == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES && ours::kFunctionLocal == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES &&
-              ours::kFunctionRegisters == CU_FUNC_ATTRIBUTE_NUM_REGS &&
+              ours::kFunctionStaticShared == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES &&
+              ours::kFunctionLocal == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES && ours::kFunctionRegisters == CU_FUNC_ATTRIBUTE_NUM_REGS &&
               ours::kStreamNonBlocking == CU_STREAM_NON_BLOCKING && ours::kEventDefault == CU_EVENT_DEFAULT &&
               ours::kEventDisableTiming == CU_EVENT_DISABLE_TIMING && ours::kHostAllocPortable == CU_MEMHOSTALLOC_PORTABLE &&
               ours::kCaptureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 static_assert(ours::kNvrtcSuccess == NVRTC_SUCCESS && ours::kNvrtcCompilation == NVRTC_ERROR_COMPILATION);
 static_assert(ours::kCublasSuccess == CUBLAS_STATUS_SUCCESS && ours::kCublasOpN == CUBLAS_OP_N && ours::kCublasOpT == CUBLAS_OP_T &&
               ours::kCublasDefaultMath == CUBLAS_DEFAULT_MATH && ours::kCublasTf32Math == CUBLAS_TF32_TENSOR_OP_MATH &&
-              ours::kCuda32F == CUDA_R_32F && ours::kCuda64F == CUDA_R_64F && ours::kCuda16F == CUDA_R_16F && ours::kCuda16BF == CUDA_R_16BF &&
-              ours::kCompute32F == CUBLAS_COMPUTE_32F && ours::kCompute32FPedantic == CUBLAS_COMPUTE_32F_PEDANTIC &&
-              ours::kCompute64F == CUBLAS_COMPUTE_64F && ours::kCompute32FFastTf32 == CUBLAS_COMPUTE_32F_FAST_TF32 &&
-              ours::kGemmDefault == CUBLAS_GEMM_DEFAULT);
+              ours::kCuda32F == CUDA_R_32F && ours::kCuda64F == CUDA_R_64F && ours::kCuda16F == CUDA_R_16F &&
+              ours::kCuda16BF == CUDA_R_16BF && ours::kCompute32F == CUBLAS_COMPUTE_32F &&
+              ours::kCompute32FPedantic == CUBLAS_COMPUTE_32F_PEDANTIC && ours::kCompute64F == CUBLAS_COMPUTE_64F &&
+              ours::kCompute32FFastTf32 == CUBLAS_COMPUTE_32F_FAST_TF32 && ours::kGemmDefault == CUBLAS_GEMM_DEFAULT);
 
 using Node = ours::KernelNodeParams;
-static_assert(sizeof(Node) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2) && offsetof(Node, function) == offsetof(CUDA_KERNEL_NODE_PARAMS_v2, func) &&
+static_assert(sizeof(Node) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2) &&
+              offsetof(Node, function) == offsetof(CUDA_KERNEL_NODE_PARAMS_v2, func) &&
               offsetof(Node, grid_x) == offsetof(CUDA_KERNEL_NODE_PARAMS_v2, gridDimX) &&
               offsetof(Node, block_x) == offsetof(CUDA_KERNEL_NODE_PARAMS_v2, blockDimX) &&
               offsetof(Node, shared_bytes) == offsetof(CUDA_KERNEL_NODE_PARAMS_v2, sharedMemBytes) &&

@@ -31,8 +31,8 @@ Tensor filled(IntArrayRef sizes) { return rand(sizes, kGpu); }
 struct Case {
   const char* name;
   Tensor value;
-  size_t functions;    // lines about code
-  const char* by;      // who computes the product; null: there is none
+  size_t functions;  // lines about code
+  const char* by;    // who computes the product; null: there is none
 };
 
 }  // namespace
@@ -68,7 +68,8 @@ TEST_CASE("explain: the registers, shared memory and spills of each function") {
     const size_t estimate = product[0].find("; estimated: ");
     REQUIRE(estimate != std::string::npos);
     CHECK(product[0].starts_with(std::string("  product    by ") + c.by));
-    CHECK(std::sscanf(product[0].c_str() + estimate, "; estimated: generated %lf us, a call of the library %lf us", &generated, &library) == 2);
+    CHECK(std::sscanf(product[0].c_str() + estimate, "; estimated: generated %lf us, a call of the library %lf us", &generated, &library) ==
+          2);
     CHECK((library < generated) == (std::string(c.by) == "the library"));
   }
 }
@@ -82,8 +83,12 @@ TEST_CASE("explain: what each access takes of memory, a line an access") {
     for (const std::string& line : lines(explain(value), "  access     ")) text += line.substr(13) + "\n";
     return text;
   };
-  CHECK(accesses(x * 2) == "map: reads x0, 16 B a thread: 16.00 sectors a warp, 16.00 at least\nmap: writes y0, 16 B a thread: 16.00 sectors a warp, 16.00 at least\n");
-  CHECK(accesses(odd * 2) == "map: reads x0, 4 B a thread: 4.89 sectors a warp, 4.00 at least\nmap: writes y0, 4 B a thread: 4.00 sectors a warp, 4.00 at least\n");
+  CHECK(accesses(x * 2) ==
+        "map: reads x0, 16 B a thread: 16.00 sectors a warp, 16.00 at least\nmap: writes y0, 16 B a thread: 16.00 sectors a warp, 16.00 at "
+        "least\n");
+  CHECK(accesses(odd * 2) ==
+        "map: reads x0, 4 B a thread: 4.89 sectors a warp, 4.00 at least\nmap: writes y0, 4 B a thread: 4.00 sectors a warp, 4.00 at "
+        "least\n");
   CHECK(accesses((turned * 2).contiguous()) ==
         "tiles: reads x0, 16 B a thread: 16.00 sectors a warp, 16.00 at least\n"
         "tiles: writes shared tile0, 4 B a thread: 2.00 rounds of banks a warp, 1.00 at least, conflicts of 2 ways\n"

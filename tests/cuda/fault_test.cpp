@@ -90,16 +90,35 @@ struct Call {
   int code;
 };
 const std::vector<Call> kCalls = {
-    {"cuCtxSetCurrent", 1},      {"cuMemAlloc_v2", 2},           {"cuMemAlloc_v2", 1},
-    {"cuMemcpyHtoDAsync_v2", 1}, {"cuMemcpyDtoHAsync_v2", 1},    {"cuMemcpyDtoDAsync_v2", 1},
-    {"cuMemHostAlloc", 2},       {"cuEventSynchronize", 1},
-    {"cuStreamSynchronize", 1},  {"cuStreamWaitEvent", 1},       {"cuEventCreate", 2},
-    {"cuEventRecord", 1},        {"cuEventQuery", 1},            {"cuModuleLoadDataEx", 2},
-    {"cuModuleLoadDataEx", 200}, {"cuModuleGetFunction", 500},   {"cuLaunchKernel", 701},
-    {"cuGraphCreate", 2},        {"cuGraphAddKernelNode_v2", 1}, {"cuGraphAddChildGraphNode", 1},
-    {"cuGraphLaunch", 2},        {"cuGraphInstantiateWithFlags", 2}, {"cuGraphExecKernelNodeSetParams_v2", 1},
-    {"cuStreamBeginCapture_v2", 1}, {"cuStreamEndCapture", 1},   {"nvrtcCreateProgram", 1},
-    {"nvrtcCompileProgram", 11}, {"nvrtcGetCUBIN", 3},           {"cublasCreate_v2", 1},
+    {"cuCtxSetCurrent", 1},
+    {"cuMemAlloc_v2", 2},
+    {"cuMemAlloc_v2", 1},
+    {"cuMemcpyHtoDAsync_v2", 1},
+    {"cuMemcpyDtoHAsync_v2", 1},
+    {"cuMemcpyDtoDAsync_v2", 1},
+    {"cuMemHostAlloc", 2},
+    {"cuEventSynchronize", 1},
+    {"cuStreamSynchronize", 1},
+    {"cuStreamWaitEvent", 1},
+    {"cuEventCreate", 2},
+    {"cuEventRecord", 1},
+    {"cuEventQuery", 1},
+    {"cuModuleLoadDataEx", 2},
+    {"cuModuleLoadDataEx", 200},
+    {"cuModuleGetFunction", 500},
+    {"cuLaunchKernel", 701},
+    {"cuGraphCreate", 2},
+    {"cuGraphAddKernelNode_v2", 1},
+    {"cuGraphAddChildGraphNode", 1},
+    {"cuGraphLaunch", 2},
+    {"cuGraphInstantiateWithFlags", 2},
+    {"cuGraphExecKernelNodeSetParams_v2", 1},
+    {"cuStreamBeginCapture_v2", 1},
+    {"cuStreamEndCapture", 1},
+    {"nvrtcCreateProgram", 1},
+    {"nvrtcCompileProgram", 11},
+    {"nvrtcGetCUBIN", 3},
+    {"cublasCreate_v2", 1},
     {"cublasGemmStridedBatchedEx", 13},
 };
 
@@ -111,7 +130,9 @@ Live living() {
   const test::Simulator& sim = test::Simulator::get();
   runtime::synchronise();  // what ran late gives up its inputs
   clear_caches();          // plans hold graphs, kernels modules, and the allocator memory
-  return {sim.live("allocations"), sim.live("pinned"), sim.live("streams"), sim.live("modules"), sim.live("graphs") + sim.live("graph_execs"), sim.live("bytes")};
+  return {
+      sim.live("allocations"), sim.live("pinned"), sim.live("streams"), sim.live("modules"), sim.live("graphs") + sim.live("graph_execs"),
+      sim.live("bytes")};
 }
 
 bool same(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes() && equal(a, b); }
@@ -141,7 +162,7 @@ TEST_CASE("faults: whichever call fails, there is an exception, no leak, and the
         ++faults;
         try {
           const bool right = same(program.run(), want);  // not in the check, which would catch what it throws
-          CHECK(right);  // the call was not needed after all: something else did instead
+          CHECK(right);                                  // the call was not needed after all: something else did instead
         } catch (const std::exception& e) {
           ++exceptions;
           CHECK(std::string(e.what()).size() > 10);

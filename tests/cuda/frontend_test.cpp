@@ -22,9 +22,7 @@ using tenon::test::same_bits;
 
 namespace {
 
-bool close(const Tensor& a, const Tensor& b, double tolerance = 1e-5) {
-  return tenon::allclose(a.cpu(), b.cpu(), tolerance, tolerance);
-}
+bool close(const Tensor& a, const Tensor& b, double tolerance = 1e-5) { return tenon::allclose(a.cpu(), b.cpu(), tolerance, tolerance); }
 
 }  // namespace
 
@@ -47,8 +45,7 @@ TEST_CASE("cuda: what there is") {
   CHECK(free > 0);
   CHECK(total >= free);
   CHECK(tenon::info().find(p.name) != std::string::npos);
-  CHECK_THROWS_WITH_AS(tenon::ones({2}).to(Device(kCUDA, 60)), doctest::Contains("CUDA error: invalid device ordinal"),
-                       tenon::Error);
+  CHECK_THROWS_WITH_AS(tenon::ones({2}).to(Device(kCUDA, 60)), doctest::Contains("CUDA error: invalid device ordinal"), tenon::Error);
   CHECK_THROWS_WITH_AS(tenon::cuda::set_device(60), doctest::Contains("CUDA error: invalid device ordinal"), tenon::Error);
 }
 
@@ -101,8 +98,8 @@ TEST_CASE("cuda: pinned memory") {
   staging.add_(1);
   CHECK(staging.is_pinned());
   CHECK(same_bits(staging.to(kCUDA, true), tenon::cat({x.slice(0, 0, 3), tenon::full({1}, 7)}) + 1));
-  CHECK_THROWS_WITH_AS(x.cuda().pin_memory(),
-                       doctest::Contains("cannot pin 'CUDAFloatType' only dense CPU tensors can be pinned"), tenon::Error);
+  CHECK_THROWS_WITH_AS(x.cuda().pin_memory(), doctest::Contains("cannot pin 'CUDAFloatType' only dense CPU tensors can be pinned"),
+                       tenon::Error);
 }
 
 TEST_CASE("cuda: events know their time, and wait") {
@@ -244,14 +241,22 @@ TEST_CASE("cuda: operands on two devices are the same Error in every operation")
       {"masked_fill", [&] { return there.masked_fill(here > 0, 2); }},
       {"batch_norm", [&] { return tenon::nn::BatchNorm1d(3)->forward(there); }},
       {"layer_norm", [&] { return tenon::nn::LayerNorm(tenon::nn::LayerNormOptions({3}))->forward(there); }},
-      {"pos_weight", [&] {
+      {"pos_weight",
+       [&] {
          return tenon::nn::functional::binary_cross_entropy_with_logits(
              there, there, tenon::nn::functional::BinaryCrossEntropyWithLogitsFuncOptions().pos_weight(tenon::ones({3})));
        }},
       {"searchsorted", [&] { return tenon::searchsorted(tenon::arange(3).to(tenon::kFloat), there); }},
-      {"take", [&] { return there.take(tenon::tensor({1, 2})); }},
-      {"index_add", [&] { return there.index_add(0, tenon::tensor({1, 0}), there); }},
-      {"a gradient", [&] {
+      {"take",
+       [&] {
+         return there.take(tenon::tensor({1, 2}));
+       }},
+      {"index_add",
+       [&] {
+         return there.index_add(0, tenon::tensor({1, 0}), there);
+       }},
+      {"a gradient",
+       [&] {
          const Tensor x = there.detach().requires_grad_();
          (x * 2).backward(here);
          return x.grad();

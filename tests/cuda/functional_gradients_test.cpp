@@ -107,7 +107,10 @@ TEST_CASE("cuda: backward passes from device to device") {
       {"normalize", [](const Tensor& x) { return F::normalize(x, F::NormalizeFuncOptions().dim(0)); }},
       {"std", [](const Tensor& x) { return x.std(); }},
       {"cosine_similarity", [](const Tensor& x) { return F::cosine_similarity(x, x.flip(0), F::CosineSimilarityFuncOptions().dim(0)); }},
-      {"embedding", [](const Tensor& x) { return embedding(x.reshape({3, 2}), tensor({2, 0, 2}).to(x.device())); }},
+      {"embedding",
+       [](const Tensor& x) {
+         return embedding(x.reshape({3, 2}), tensor({2, 0, 2}).to(x.device()));
+       }},
       {"max", [](const Tensor& x) { return std::get<0>(x.max(0)); }},
       {"softmax", [](const Tensor& x) { return x.softmax(0).square(); }},
       {"a function of the user's", [](const Tensor& x) { return Halves::apply(x); }},
@@ -137,9 +140,11 @@ TEST_CASE("cuda: what a hook makes lies where it would outside of a backward pas
   y.sum().backward();
   CHECK(log.is_cpu());
   CHECK(equal(x.grad().cpu(), full({3}, 2.f)));
-  CHECK_THROWS_WITH_AS([&] {
-    const Tensor z = x * 2;
-    z.register_hook([](const Tensor& g) { return g + ones({3}); });
-    z.sum().backward();
-  }(), doctest::Contains("Expected all tensors to be on the same device"), Error);
+  CHECK_THROWS_WITH_AS(
+      [&] {
+        const Tensor z = x * 2;
+        z.register_hook([](const Tensor& g) { return g + ones({3}); });
+        z.sum().backward();
+      }(),
+      doctest::Contains("Expected all tensors to be on the same device"), Error);
 }

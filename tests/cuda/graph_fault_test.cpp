@@ -54,8 +54,8 @@ Training iris(const Device& device) {
   return t;
 }
 Training convolutions(const Device& device) {
-  Training t = training(nn::Sequential(nn::Conv2d(nn::Conv2dOptions(2, 3, 3)), nn::BatchNorm2d(3), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
-                                       nn::Linear(12, 3)),
+  Training t = training(nn::Sequential(nn::Conv2d(nn::Conv2dOptions(2, 3, 3)), nn::BatchNorm2d(3), nn::ReLU(), nn::MaxPool2d(2),
+                                       nn::Flatten(), nn::Linear(12, 3)),
                         ramp({6, 2, 6, 6}), 3, device);
   t.optimizer = std::make_unique<optim::AdamW>(t.module->parameters(), optim::AdamWOptions(0.01));
   return t;
@@ -131,12 +131,18 @@ struct Call {
   bool stays;  // tried too
 };
 const std::vector<Call> kGraphCalls = {
-    {"cuStreamBeginCapture_v2", 900, true},        {"cuStreamEndCapture", 901, true},
-    {"cuGraphCreate", 2, true},                    {"cuGraphAddKernelNode_v2", 1, true},
-    {"cuGraphAddChildGraphNode", 801, true},       {"cuGraphInstantiateWithFlags", 2, true},
-    {"cuGraphExecKernelNodeSetParams_v2", 1, true}, {"cuGraphExecChildGraphNodeSetParams", 910, true},
-    {"cuGraphLaunch", 2, true},                    {"cuLaunchKernel", 701, true},
-    {"cublasGemmStridedBatchedEx", 13, false},     {"cublasSetStream_v2", 1, false},
+    {"cuStreamBeginCapture_v2", 900, true},
+    {"cuStreamEndCapture", 901, true},
+    {"cuGraphCreate", 2, true},
+    {"cuGraphAddKernelNode_v2", 1, true},
+    {"cuGraphAddChildGraphNode", 801, true},
+    {"cuGraphInstantiateWithFlags", 2, true},
+    {"cuGraphExecKernelNodeSetParams_v2", 1, true},
+    {"cuGraphExecChildGraphNodeSetParams", 910, true},
+    {"cuGraphLaunch", 2, true},
+    {"cuLaunchKernel", 701, true},
+    {"cublasGemmStridedBatchedEx", 13, false},
+    {"cublasSetStream_v2", 1, false},
     {"cublasSetWorkspace_v2", 7, false},
 };
 
@@ -279,7 +285,8 @@ TEST_CASE("graph faults: with another file in place of cuBLAS" * doctest::skip(s
 }
 TEST_CASE("graph faults: a library that is there and does not load is no reason for a product to fail") {
   if (!test::Simulator::get()) return;
-  for (const std::string& file : {std::string(std::getenv("TENON_NVRTC")), std::string("/proc/version")}) {  // without its functions; no library
+  for (const std::string& file :
+       {std::string(std::getenv("TENON_NVRTC")), std::string("/proc/version")}) {  // without its functions; no library
     CAPTURE(file);
     const std::string command = "TENON_TEST_CHILD=1 TENON_CUBLAS=" + file + " /proc/" + std::to_string(getpid()) +
                                 "/exe --test-case='graph faults: with another file*' > /dev/null 2>&1";

@@ -1,5 +1,5 @@
-// Small launches that follow one another are one launch of a single block: training steps have the bits of single launches, take fewer of them,
-// and leave the weights as they were when that launch is refused.
+// Small launches that follow one another are one launch of a single block: training steps have the bits of single launches, take fewer
+// of them, and leave the weights as they were when that launch is refused.
 #include <tenon/tenon.h>
 
 #include <doctest/doctest.h>

@@ -51,24 +51,33 @@ std::vector<Case> cases() {
        "index 7 is out of bounds for dimension 0 with size 5"},
       {"subscript", [](const Tensor& x, const Tensor& i) { return x.index({i}); }, tensor({-1, -5, 4}), tensor({1, -6, 4}),
        "index -6 is out of bounds for dimension 0 with size 5"},
-      {"gather", [](const Tensor& x, const Tensor& i) { return x.gather(1, i.reshape({3, 1})); }, tensor({3, 0, 1}), tensor({3, 0, 4}),
-       "index 4 is out of bounds for dimension 1 with size 4"},
-      {"a negative one where none counts from the end", [](const Tensor& x, const Tensor& i) { return x.gather(1, i.reshape({3, 1})); },
+      {"gather",
+       [](const Tensor& x, const Tensor& i) {
+         return x.gather(1, i.reshape({3, 1}));
+       },
+       tensor({3, 0, 1}), tensor({3, 0, 4}), "index 4 is out of bounds for dimension 1 with size 4"},
+      {"a negative one where none counts from the end",
+       [](const Tensor& x, const Tensor& i) {
+         return x.gather(1, i.reshape({3, 1}));
+       },
        tensor({3, 0, 1}), tensor({3, -1, 1}), "index -1 is out of bounds for dimension 1 with size 4"},
       {"take", [](const Tensor& x, const Tensor& i) { return x.take(i); }, tensor({19, -20, 3}), tensor({19, 20, 3}),
        "out of range: tried to access index 20 on a tensor of 20 elements"},
       {"index_add", [flat](const Tensor& x, const Tensor& i) { return x.index_add(0, i, x.slice(0, 0, 3)); }, tensor({1, 1, 4}),
        tensor({1, 5, 4}), "index 5 is out of bounds for dimension 0 with size 5"},
-      {"scatter", [](const Tensor& x, const Tensor& i) { return x.scatter(1, i.reshape({3, 1}), -1); }, tensor({3, 0, 1}), tensor({3, 9, 1}),
-       "index 9 is out of bounds for dimension 1 with size 4"},
+      {"scatter",
+       [](const Tensor& x, const Tensor& i) {
+         return x.scatter(1, i.reshape({3, 1}), -1);
+       },
+       tensor({3, 0, 1}), tensor({3, 9, 1}), "index 9 is out of bounds for dimension 1 with size 4"},
       {"index_put", [](const Tensor& x, const Tensor& i) { return x.clone().index_put_({i}, 5); }, tensor({-5, 4, 0}), tensor({-5, 5, 0}),
        "index 5 is out of bounds for dimension 0 with size 5"},
       {"index_copy", [](const Tensor& x, const Tensor& i) { return x.index_copy(0, i, x.slice(0, 0, 3) + 9); }, tensor({3, 0, 1}),
        tensor({3, 0, 6}), "index 6 is out of bounds for dimension 0 with size 5"},
-      {"nll_loss", [](const Tensor& x, const Tensor& i) { return nll_loss(x.slice(0, 0, 3), i); }, tensor({3, -100, 1}), tensor({3, -100, 4}),
-       "Target 4 is out of bounds"},
-      {"cross_entropy", [](const Tensor& x, const Tensor& i) { return nn::functional::cross_entropy(x.slice(0, 0, 3), i); }, tensor({3, 0, 1}),
-       tensor({3, -2, 1}), "Target -2 is out of bounds"},
+      {"nll_loss", [](const Tensor& x, const Tensor& i) { return nll_loss(x.slice(0, 0, 3), i); }, tensor({3, -100, 1}),
+       tensor({3, -100, 4}), "Target 4 is out of bounds"},
+      {"cross_entropy", [](const Tensor& x, const Tensor& i) { return nn::functional::cross_entropy(x.slice(0, 0, 3), i); },
+       tensor({3, 0, 1}), tensor({3, -2, 1}), "Target -2 is out of bounds"},
   };
 }
 
@@ -208,8 +217,10 @@ TEST_CASE("index: what else a kernel checks: probabilities, and classes that bec
   CHECK(waits() == before);
   CHECK(same(y, loss(good)));
   CHECK(same(vectors, one_hot(tensor({2, 0, 1}), 3)));
-  CHECK_THROWS_WITH_AS(loss(wrong).item(), doctest::Contains("all elements of input should be between 0 and 1 (binary_cross_entropy on cuda:0)"), Error);
-  CHECK_THROWS_WITH_AS(one_hot(no_classes, 3).sum().item(), doctest::Contains("index 3 is out of bounds for dimension 1 with size 3"), Error);
+  CHECK_THROWS_WITH_AS(loss(wrong).item(),
+                       doctest::Contains("all elements of input should be between 0 and 1 (binary_cross_entropy on cuda:0)"), Error);
+  CHECK_THROWS_WITH_AS(one_hot(no_classes, 3).sum().item(), doctest::Contains("index 3 is out of bounds for dimension 1 with size 3"),
+                       Error);
   CHECK(same(loss(x), loss(good)));
 }
 
@@ -274,7 +285,8 @@ TEST_CASE("index: labels of a margin loss, where bags begin, and deviations are 
     return std::get<0>(embedding_bag(on(table(), offsets), on(tensor({1, 4, 0, 2, 2}), offsets), offsets));
   };
   check_values(bags, tensor({0, 2, 2}), tensor({1, 2, 2}), "start from position 0. However, got 1 (embedding_bag on cuda:0)");
-  check_values(bags, tensor({0, 2, 5}), tensor({0, 2, 6}), "offsets[-1] can not be greater than input's length 5 but got offsets[-1] of 6 (embedding_bag on cuda:0)");
+  check_values(bags, tensor({0, 2, 5}), tensor({0, 2, 6}),
+               "offsets[-1] can not be greater than input's length 5 but got offsets[-1] of 6 (embedding_bag on cuda:0)");
   const auto noise = [](const Tensor& std) { return normal(2.0, std).sign() * 0 + 1; };  // the numbers are not the CPU's
   check_values(noise, tensor({1.5, 0.0, 3.0}), tensor({1.5, -0.5, 3.0}), "normal expects all elements of std >= 0.0 (normal on cuda:0)");
 }

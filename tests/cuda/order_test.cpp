@@ -1,4 +1,5 @@
-// What the device's work waits for, and the host: each case fails where one event or wait is left out (scripts/check/check_device_mutants.py).
+// What the device's work waits for, and the host: each case fails where one event or wait is left out
+// (scripts/check/check_device_mutants.py).
 #include <tenon/tenon.h>
 
 #include <doctest/doctest.h>

@@ -59,7 +59,8 @@ TEST_CASE("outside memory: the deleter of a device's memory runs once, after the
   int deleted = 0;
   Tensor sum;
   {
-    const Tensor x = from_blob(owner.data_ptr(), {64, 64}, [&](void* p) { deleted += p == owner.data_ptr(); }, kThere);
+    const Tensor x = from_blob(
+        owner.data_ptr(), {64, 64}, [&](void* p) { deleted += p == owner.data_ptr(); }, kThere);
     sum = x.matmul(x).sum();
     CHECK(deleted == 0);
   }
@@ -85,7 +86,8 @@ TEST_CASE("outside memory: what is no memory of the device is refused at the cal
   const auto adopted = [](void* data, const TensorOptions& options) { return what_of([&] { from_blob(data, {4}, options); }); };
   CHECK(adopted(host.data(), kThere) == "The specified pointer resides on host memory and is not registered with any CUDA device.");
   CHECK(adopted(nullptr, kThere) == "from_blob: data is null");
-  CHECK(adopted(static_cast<float*>(owner.data_ptr()) + 1, kThere) == "from_blob: data of a device is not aligned to 16 bytes, which its kernels read at once");
+  CHECK(adopted(static_cast<float*>(owner.data_ptr()) + 1, kThere) ==
+        "from_blob: data of a device is not aligned to 16 bytes, which its kernels read at once");
   if (cuda::device_count() > 1)
     CHECK(adopted(owner.data_ptr(), kThere.device(Device("cuda:1"))) == "Specified device cuda:1 does not match device of data cuda:0");
   CHECK(from_blob(nullptr, {0}, kThere).device() == kGpu);
@@ -107,6 +109,6 @@ TEST_CASE("outside memory: DLPack goes to a device and back") {
 
   DLManagedTensor* const wrong = toDLPack(owner);
   wrong->dl_tensor.device.device_id = 99;
-  CHECK(what_of([&] { fromDLPack(wrong); })== "DLPack: field 'device': there is no cuda:99");
+  CHECK(what_of([&] { fromDLPack(wrong); }) == "DLPack: field 'device': there is no cuda:99");
   wrong->deleter(wrong);
 }

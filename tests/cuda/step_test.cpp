@@ -26,12 +26,13 @@ struct Budget {
 
 nn::Sequential iris() { return nn::Sequential(nn::Linear(4, 16), nn::ReLU(), nn::Linear(16, 3)); }
 nn::Sequential convolutions() {  // the tutorial's
-  return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(3, 6, 5)), nn::ReLU(), nn::MaxPool2d(2), nn::Conv2d(nn::Conv2dOptions(6, 16, 5)), nn::ReLU(),
-                        nn::MaxPool2d(2), nn::Flatten(), nn::Linear(400, 120), nn::ReLU(), nn::Linear(120, 84), nn::ReLU(), nn::Linear(84, 10));
+  return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(3, 6, 5)), nn::ReLU(), nn::MaxPool2d(2), nn::Conv2d(nn::Conv2dOptions(6, 16, 5)),
+                        nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(400, 120), nn::ReLU(), nn::Linear(120, 84), nn::ReLU(),
+                        nn::Linear(84, 10));
 }
 
-// What the driver is called for in the steps that follow the first six. Each waits for the one before it, or the host runs ahead of a device that
-// is never done when it is asked.
+// What the driver is called for in the steps that follow the first six. Each waits for the one before it, or the host runs ahead of a
+// device that is never done when it is asked.
 template <typename Optimizer, typename Options>
 void check_steps(nn::Sequential net, IntArrayRef sizes, int64_t classes, const Options& options, bool waits, const Budget& budget) {
   const test::Simulator& sim = test::Simulator::get();
@@ -39,11 +40,25 @@ void check_steps(nn::Sequential net, IntArrayRef sizes, int64_t classes, const O
   const Tensor x = randn(sizes).to(kGpu), y = (arange(sizes[0]) % classes).to(kGpu);
   eval({x, y});
   Optimizer optimizer(net->parameters(), options);
-  const std::vector<std::string> all = {
-      "cuCtxSetCurrent", "cuCtxGetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2", "cuStreamWaitEvent",
-      "cuStreamSynchronize", "cuEventCreate", "cuEventRecord", "cuEventQuery", "cuEventSynchronize", "cuModuleLoadDataEx", "cuLaunchKernel",
-      "cuGraphLaunch", "cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams_v2", "cuGraphExecChildGraphNodeSetParams",
-      "cuStreamBeginCapture_v2"};
+  const std::vector<std::string> all = {"cuCtxSetCurrent",
+                                        "cuCtxGetCurrent",
+                                        "cuMemAlloc_v2",
+                                        "cuMemFree_v2",
+                                        "cuMemcpyHtoDAsync_v2",
+                                        "cuMemcpyDtoDAsync_v2",
+                                        "cuStreamWaitEvent",
+                                        "cuStreamSynchronize",
+                                        "cuEventCreate",
+                                        "cuEventRecord",
+                                        "cuEventQuery",
+                                        "cuEventSynchronize",
+                                        "cuModuleLoadDataEx",
+                                        "cuLaunchKernel",
+                                        "cuGraphLaunch",
+                                        "cuGraphInstantiateWithFlags",
+                                        "cuGraphExecKernelNodeSetParams_v2",
+                                        "cuGraphExecChildGraphNodeSetParams",
+                                        "cuStreamBeginCapture_v2"};
   std::map<std::string, long> before;
   for (int step = 0; step < 9; ++step) {
     if (waits) cuda::synchronize();
@@ -290,10 +305,19 @@ TEST_CASE("steps: plans with a join of values or with recurrent layers are joine
   const auto weights = [] { return std::vector<Tensor>{randn({6, 8}) / 4, randn({6, 8}) / 4, randn({16, 3}) / 4}; };
   const Case cases[] = {
       {"cat",
-       [](const std::vector<Tensor>& p, const Tensor& x) { return cat({x.matmul(p[0]).tanh(), x.matmul(p[1]).relu()}, 1).matmul(p[2]).softmax(1).square().mean(); }, weights},
-      {"LSTM", [&](const std::vector<Tensor>&, const Tensor& x) { return std::get<0>(lstm->forward(x.reshape({5, 4, 6}))).square().mean(); },
+       [](const std::vector<Tensor>& p, const Tensor& x) {
+         return cat({x.matmul(p[0]).tanh(), x.matmul(p[1]).relu()}, 1).matmul(p[2]).softmax(1).square().mean();
+       },
+       weights},
+      {"LSTM",
+       [&](const std::vector<Tensor>&, const Tensor& x) {
+         return std::get<0>(lstm->forward(x.reshape({5, 4, 6}))).square().mean();
+       },
        [&] { return (lstm = nn::LSTM(nn::LSTMOptions(6, 7))), lstm->parameters(); }},
-      {"GRU", [&](const std::vector<Tensor>&, const Tensor& x) { return std::get<0>(gru->forward(x.reshape({5, 4, 6}))).square().mean(); },
+      {"GRU",
+       [&](const std::vector<Tensor>&, const Tensor& x) {
+         return std::get<0>(gru->forward(x.reshape({5, 4, 6}))).square().mean();
+       },
        [&] { return (gru = nn::GRU(nn::GRUOptions(6, 7))), gru->parameters(); }},
   };
   for (const Case& c : cases) {

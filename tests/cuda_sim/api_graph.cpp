@@ -20,8 +20,7 @@ std::shared_ptr<std::vector<Node>> copy(const Graph& graph) {
 // Places of nodes given by handle; false if one is not of the graph.
 bool find_places(const Graph& graph, const Node* const* handles, size_t count, std::vector<size_t>& places) {
   for (size_t i = 0; i < count; ++i) {
-    const auto found =
-        std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return &node == handles[i]; });
+    const auto found = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return &node == handles[i]; });
     if (found == graph.nodes.end()) return false;
     places.push_back(static_cast<size_t>(found - graph.nodes.begin()));
   }
@@ -160,8 +159,7 @@ TENON_SIM_API int cuGraphCreate(Graph** graph, unsigned flags) {
 }
 
 TENON_SIM_API int cuGraphDestroy(Graph* graph) {
-  return gate("cuGraphDestroy", Need::Context,
-              [&](Driver& d) -> int { return d.graphs.erase(graph) ? kSuccess : kInvalidValue; });
+  return gate("cuGraphDestroy", Need::Context, [&](Driver& d) -> int { return d.graphs.erase(graph) ? kSuccess : kInvalidValue; });
 }
 
 TENON_SIM_API int cuGraphAddKernelNode_v2(const Node** node, Graph* handle, const Node* const* after, size_t count,
@@ -176,8 +174,7 @@ TENON_SIM_API int cuGraphAddKernelNode_v2(const Node** node, Graph* handle, cons
 }
 
 // Holds a copy of the other graph, which may own no memory.
-TENON_SIM_API int cuGraphAddChildGraphNode(const Node** node, Graph* handle, const Node* const* after, size_t count,
-                                           Graph* child) {
+TENON_SIM_API int cuGraphAddChildGraphNode(const Node** node, Graph* handle, const Node* const* after, size_t count, Graph* child) {
   return gate("cuGraphAddChildGraphNode", Need::Context, [&](Driver& d) -> int {
     Graph* const graph = find(d.graphs, handle);
     if (!graph || !find(d.graphs, child)) return kInvalidValue;
@@ -271,8 +268,7 @@ TENON_SIM_API int cuGraphInstantiateWithFlags(GraphExec** handle, Graph* source,
 }
 
 TENON_SIM_API int cuGraphExecDestroy(GraphExec* exec) {
-  return gate("cuGraphExecDestroy", Need::Context,
-              [&](Driver& d) -> int { return d.graph_execs.erase(exec) ? kSuccess : kInvalidValue; });
+  return gate("cuGraphExecDestroy", Need::Context, [&](Driver& d) -> int { return d.graph_execs.erase(exec) ? kSuccess : kInvalidValue; });
 }
 
 TENON_SIM_API int cuGraphExecKernelNodeSetParams_v2(GraphExec* handle, const Node* node, const KernelParameters* launch) {

@@ -25,8 +25,7 @@ int copy_to_device(Driver& d, DevicePointer to, const void* from, size_t bytes, 
       stream.capture->invalid = true;
       return kCaptureUnsupported;
     }
-    const auto staged =
-        std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
+    const auto staged = std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
     work.body = [to, staged] { std::memcpy(pointer(to), staged->data(), staged->size()); };
   }
   return submit(d, stream, std::move(work));

@@ -11,9 +11,7 @@ namespace {
 
 constexpr unsigned kStaticShared = 48 << 10;
 
-unsigned most_shared(const Driver& d) {
-  return d.settings.arch == 75 ? 64u << 10 : d.settings.arch == 80 ? 163u << 10 : 227u << 10;
-}
+unsigned most_shared(const Driver& d) { return d.settings.arch == 75 ? 64u << 10 : d.settings.arch == 80 ? 163u << 10 : 227u << 10; }
 
 // A cubin runs on its own generation from its minor version on, PTX on any that is not older.
 bool runs_on(const Image& image, int arch) { return image.arch <= arch && (image.ptx || image.arch / 10 == arch / 10); }
@@ -165,16 +163,14 @@ TENON_SIM_API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Funct
   });
 }
 
-TENON_SIM_API int cuLaunchKernel(Function* handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                                 unsigned block_y, unsigned block_z, unsigned shared, void* stream_handle, void** parameters,
-                                 void** extra) {
+TENON_SIM_API int cuLaunchKernel(Function* handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                                 unsigned block_z, unsigned shared, void* stream_handle, void** parameters, void** extra) {
   return gate("cuLaunchKernel", Need::Context, [&](Driver& d) -> int {
     Stream* const stream = find_stream(d, stream_handle);
     if (!stream) return kInvalidHandle;
     Work work;
-    const int code =
-        make_kernel(d, {handle, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, parameters, extra, nullptr, nullptr},
-                    stream->device, work);
+    const int code = make_kernel(
+        d, {handle, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, parameters, extra, nullptr, nullptr}, stream->device, work);
     return code ? code : submit(d, *stream, std::move(work));
   });
 }

@@ -123,8 +123,7 @@ TENON_SIM_API int cuEventCreate(Event** event, unsigned flags) {
 }
 
 TENON_SIM_API int cuEventDestroy_v2(Event* event) {
-  return gate("cuEventDestroy_v2", Need::Context,
-              [&](Driver& d) -> int { return d.events.erase(event) ? kSuccess : kInvalidHandle; });
+  return gate("cuEventDestroy_v2", Need::Context, [&](Driver& d) -> int { return d.events.erase(event) ? kSuccess : kInvalidHandle; });
 }
 
 TENON_SIM_API int cuEventRecord(Event* event, void* handle) {

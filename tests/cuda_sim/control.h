@@ -29,8 +29,8 @@ long tenon_sim_calls(const char* function);  // "root" and "edge": nodes of such
 // How many live: allocations, pinned (ranges), streams, events, modules, graphs, graph_execs, contexts (retained), bytes
 // (of device memory); -1 for other words.
 long tenon_sim_live(const char* what);
-// A setting from here on: eager, strict (of blocks allocated from here on), races, memory_mb, arch, library; lost_edge: the nth edge from now of
-// graphs that are built node by node is left out; spills: texts spill registers, as NVRTC says, but for those compiled with
+// A setting from here on: eager, strict (of blocks allocated from here on), races, memory_mb, arch, library; lost_edge: the nth edge
+// from now of graphs that are built node by node is left out; spills: texts spill registers, as NVRTC says, but for those compiled with
 // -DTENON_ALL_REGISTERS. 0 for other words.
 int tenon_sim_set(const char* setting, long value);
 void tenon_sim_seed(unsigned long long seed);

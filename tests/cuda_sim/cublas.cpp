@@ -95,8 +95,7 @@ void store(int type, void* data, int64_t i, float value) {
   switch (type) {
     case kF16: static_cast<uint16_t*>(data)[i] = float_to_half(value); return;
     case kBf16:
-      static_cast<uint16_t*>(data)[i] =
-          static_cast<uint16_t>(value != value ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+      static_cast<uint16_t*>(data)[i] = static_cast<uint16_t>(value != value ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
       return;
     default: static_cast<float*>(data)[i] = value;
   }
@@ -134,7 +133,7 @@ TENON_SIM_CLONES void add_column(T* sums, const T* a, T b, int64_t m) {
 
 template <typename T>
 struct Scratch {
-  std::vector<T> a, chains;  // op(A), column-major; for one column of C, a column for each chain of k
+  std::vector<T> a, chains;    // op(A), column-major; for one column of C, a column for each chain of k
   std::vector<int64_t> order;  // of k
 };
 
@@ -179,8 +178,7 @@ template <typename T>
 void run_one(const Gemm& g, Scratch<T>& scratch, const char* a, const char* b, char* c) {
   for (int64_t p = 0; p < g.k; ++p) {
     for (int64_t i = 0; i < g.m; ++i) {
-      scratch.a[static_cast<size_t>(p * g.m + i)] =
-          element<T>(g.a_type, a, g.transpose_a ? i * g.lda + p : p * g.lda + i, g.tf32);
+      scratch.a[static_cast<size_t>(p * g.m + i)] = element<T>(g.a_type, a, g.transpose_a ? i * g.lda + p : p * g.lda + i, g.tf32);
     }
   }
   for (int64_t j = 0; j < g.n; ++j) {
@@ -192,13 +190,9 @@ void run_one(const Gemm& g, Scratch<T>& scratch, const char* a, const char* b, c
     }
     for (int64_t i = 0; i < g.m; ++i) {
       const int64_t at = j * g.ldc + i;
-      const auto chain = [&](int64_t begin, int64_t) {
-        return scratch.chains[static_cast<size_t>(begin / kProductChain * g.m + i)];
-      };
-      T value = static_cast<T>(g.alpha) *
-                tenon::ir::add_product(sizeof(T) == 8 ? DType::F64 : DType::F32, g.k, T{0}, chain);
-      if (g.beta != 0)
-        value += static_cast<T>(g.beta) * element<T>(g.c_type, c, at, false);  // else C is not read
+      const auto chain = [&](int64_t begin, int64_t) { return scratch.chains[static_cast<size_t>(begin / kProductChain * g.m + i)]; };
+      T value = static_cast<T>(g.alpha) * tenon::ir::add_product(sizeof(T) == 8 ? DType::F64 : DType::F32, g.k, T{0}, chain);
+      if (g.beta != 0) value += static_cast<T>(g.beta) * element<T>(g.c_type, c, at, false);  // else C is not read
       if constexpr (sizeof(T) == 8) {
         reinterpret_cast<double*>(c)[at] = value;
       } else {
@@ -239,8 +233,7 @@ int start(Handle* handle, Gemm g, const void* alpha, const void* beta, int compu
   if (!is_handle(handle)) return kNotInitialized;
   if (g.m < 0 || g.n < 0 || g.k < 0 || g.batches < 0 || !alpha || !beta) return kInvalidValue;
   const int64_t one = 1;
-  if (g.lda < std::max(one, g.transpose_a ? g.k : g.m) || g.ldb < std::max(one, g.transpose_b ? g.n : g.k) ||
-      g.ldc < std::max(one, g.m)) {
+  if (g.lda < std::max(one, g.transpose_a ? g.k : g.m) || g.ldb < std::max(one, g.transpose_b ? g.n : g.k) || g.ldc < std::max(one, g.m)) {
     return kInvalidValue;
   }
   if (!supported(g, compute)) return kNotSupported;
@@ -317,25 +310,24 @@ TENON_SIM_API int cublasSetPointerMode_v2(Handle* handle, int mode) {
   return mode == kHostPointers ? kSuccess : kNotSupported;
 }
 
-TENON_SIM_API int cublasGemmEx(Handle* handle, int operation_a, int operation_b, int m, int n, int k, const void* alpha,
-                               const void* a, int a_type, int lda, const void* b, int b_type, int ldb, const void* beta, void* c,
-                               int c_type, int ldc, int compute, int) {
+TENON_SIM_API int cublasGemmEx(Handle* handle, int operation_a, int operation_b, int m, int n, int k, const void* alpha, const void* a,
+                               int a_type, int lda, const void* b, int b_type, int ldb, const void* beta, void* c, int c_type, int ldc,
+                               int compute, int) {
   if (const int code = count_call("cublasGemmEx")) return code;
   if (!valid_operation(operation_a) || !valid_operation(operation_b)) return kInvalidValue;
-  return start(handle, {operation_a != 0, operation_b != 0, m,      n, k, lda,  ldb, ldc, 0, 0, 0, 1, a, b, c,
-                        a_type,           b_type,           c_type, 0, 0, false},
+  return start(handle,
+               {operation_a != 0, operation_b != 0, m, n, k, lda, ldb, ldc, 0, 0, 0, 1, a, b, c, a_type, b_type, c_type, 0, 0, false},
                alpha, beta, compute);
 }
 
-TENON_SIM_API int cublasGemmStridedBatchedEx(Handle* handle, int operation_a, int operation_b, int m, int n, int k,
-                                             const void* alpha, const void* a, int a_type, int lda, long long stride_a,
-                                             const void* b, int b_type, int ldb, long long stride_b, const void* beta, void* c,
-                                             int c_type, int ldc, long long stride_c, int batches, int compute, int) {
+TENON_SIM_API int cublasGemmStridedBatchedEx(Handle* handle, int operation_a, int operation_b, int m, int n, int k, const void* alpha,
+                                             const void* a, int a_type, int lda, long long stride_a, const void* b, int b_type, int ldb,
+                                             long long stride_b, const void* beta, void* c, int c_type, int ldc, long long stride_c,
+                                             int batches, int compute, int) {
   if (const int code = count_call("cublasGemmStridedBatchedEx")) return code;
   if (!valid_operation(operation_a) || !valid_operation(operation_b)) return kInvalidValue;
-  return start(handle,
-               {operation_a != 0, operation_b != 0, m,      n, k, lda,  ldb, ldc, stride_a, stride_b, stride_c, batches, a, b, c,
-                a_type,           b_type,           c_type, 0, 0, false},
+  return start(handle, {operation_a != 0, operation_b != 0, m,      n, k, lda,  ldb, ldc, stride_a, stride_b, stride_c, batches, a, b, c,
+                        a_type,           b_type,           c_type, 0, 0, false},
                alpha, beta, compute);
 }
 

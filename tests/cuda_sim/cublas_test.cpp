@@ -36,15 +36,14 @@ TEST_CASE("cublas: float products in every layout have the bits of a loop with f
         const Buffer c(start);
         const float alpha = 1;
         REQUIRE(cublasGemmEx(blas.handle, ta, tb, m, n, k, &alpha, reinterpret_cast<void*>(device_a.address), kF32, ta ? k : m,
-                             reinterpret_cast<void*>(device_b.address), kF32, tb ? n : k, &beta,
-                             reinterpret_cast<void*>(c.address), kF32, m, kCompute32, -1) == 0);
+                             reinterpret_cast<void*>(device_b.address), kF32, tb ? n : k, &beta, reinterpret_cast<void*>(c.address), kF32,
+                             m, kCompute32, -1) == 0);
         const std::vector<float> got = c.read();
         for (int i = 0; i < m; ++i) {
           for (int j = 0; j < n; ++j) {
             float sum = 0;
             for (int p = 0; p < k; ++p) {
-              sum = std::fma(a[static_cast<size_t>(ta ? i * k + p : p * m + i)],
-                             b[static_cast<size_t>(tb ? p * n + j : j * k + p)], sum);
+              sum = std::fma(a[static_cast<size_t>(ta ? i * k + p : p * m + i)], b[static_cast<size_t>(tb ? p * n + j : j * k + p)], sum);
             }
             const auto at = static_cast<size_t>(j * m + i);
             CHECK(got[at] == (beta == 0 ? sum : sum + beta * start[at]));
@@ -69,8 +68,8 @@ TEST_CASE("cublas: a product is late work of its stream, and reads what precedes
     REQUIRE(cuMemsetD32Async(a.address, 0x40000000u, 4, producer.handle) == 0);
     const float one = 1, zero = 0;
     REQUIRE(cublasGemmStridedBatchedEx(blas.handle, 0, 0, 1, 1, 2, &one, reinterpret_cast<void*>(a.address), kF32, 1, 2,
-                                       reinterpret_cast<void*>(b.address), kF32, 2, 2, &zero, reinterpret_cast<void*>(c.address),
-                                       kF32, 1, 1, 2, kCompute32, -1) == 0);
+                                       reinterpret_cast<void*>(b.address), kF32, 2, 2, &zero, reinterpret_cast<void*>(c.address), kF32, 1,
+                                       1, 2, kCompute32, -1) == 0);
     const std::vector<float> got = c.read(consumer.handle);
     CHECK(got[0] == got[1]);
     wrong += got[0] != 12;
@@ -88,8 +87,7 @@ TEST_CASE("cublas: half operands sum in float; what the real one refuses is refu
   const float one = 1, zero = 0;
   const auto product = [&](int a_type, int c_type, int lda, int compute) {
     return cublasGemmEx(blas.handle, 0, 0, 1, 1, 4, &one, reinterpret_cast<void*>(a.address), a_type, lda,
-                        reinterpret_cast<void*>(b.address), a_type, 4, &zero, reinterpret_cast<void*>(c.address), c_type, 1,
-                        compute, -1);
+                        reinterpret_cast<void*>(b.address), a_type, 4, &zero, reinterpret_cast<void*>(c.address), c_type, 1, compute, -1);
   };
   CHECK(product(kF16, kF32, 1, kCompute32) == 0);
   CHECK(c.read()[0] == 2);
@@ -115,8 +113,8 @@ TEST_CASE("cublas: without a workspace a product of many k has memory of its own
     Handle graph = nullptr, child = nullptr, node = nullptr;
     const float one = 1, zero = 0;
     REQUIRE(cuStreamBeginCapture_v2(stream.handle, 2) == 0);
-    REQUIRE(cublasGemmEx(blas.handle, 0, 0, 1, 1, k, &one, reinterpret_cast<void*>(a.address), kF32, 1, reinterpret_cast<void*>(b.address), kF32,
-                         k, &zero, reinterpret_cast<void*>(c.address), kF32, 1, kCompute32, -1) == 0);
+    REQUIRE(cublasGemmEx(blas.handle, 0, 0, 1, 1, k, &one, reinterpret_cast<void*>(a.address), kF32, 1, reinterpret_cast<void*>(b.address),
+                         kF32, k, &zero, reinterpret_cast<void*>(c.address), kF32, 1, kCompute32, -1) == 0);
     REQUIRE(cuStreamEndCapture(stream.handle, &child) == 0);
     REQUIRE(cuGraphCreate(&graph, 0) == 0);
     const int result = cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
@@ -140,9 +138,8 @@ TEST_CASE("cublas: an operand that ends too early is error 700") {
   {
     const Buffer a(60), b(64), c(64);
     const float one = 1, zero = 0;
-    REQUIRE(cublasGemmEx(blas.handle, 0, 0, 8, 8, 8, &one, reinterpret_cast<void*>(a.address), kF32, 8,
-                         reinterpret_cast<void*>(b.address), kF32, 8, &zero, reinterpret_cast<void*>(c.address), kF32, 8,
-                         kCompute32, -1) == 0);
+    REQUIRE(cublasGemmEx(blas.handle, 0, 0, 8, 8, 8, &one, reinterpret_cast<void*>(a.address), kF32, 8, reinterpret_cast<void*>(b.address),
+                         kF32, 8, &zero, reinterpret_cast<void*>(c.address), kF32, 8, kCompute32, -1) == 0);
     CHECK(cuCtxSynchronize() == 700);
     CHECK(contains(finding(), "matrix product"));
     tenon_sim_heal();

@@ -160,24 +160,15 @@ TENON_SIM_API int tenon_sim_set(const char* setting, long value) {
   Driver& d = driver();
   const std::lock_guard lock(d.mutex);
   const auto is = [&](const char* name) { return std::strcmp(setting, name) == 0; };
-  if (is("eager"))
-    d.queue.set_eager(value != 0);
-  else if (is("strict"))
-    d.memory.set_strict(value != 0);
-  else if (is("races"))
-    d.watch(value != 0);
-  else if (is("memory_mb"))
-    d.settings.memory = static_cast<size_t>(value) << 20;
-  else if (is("arch"))
-    d.settings.arch = static_cast<int>(value);
-  else if (is("library"))
-    d.settings.library = value;
-  else if (is("lost_edge"))
-    d.settings.lost_edge = value;
-  else if (is("spills"))
-    d.settings.spills = value != 0;
-  else
-    return 0;
+  if (is("eager")) d.queue.set_eager(value != 0);
+  else if (is("strict")) d.memory.set_strict(value != 0);
+  else if (is("races")) d.watch(value != 0);
+  else if (is("memory_mb")) d.settings.memory = static_cast<size_t>(value) << 20;
+  else if (is("arch")) d.settings.arch = static_cast<int>(value);
+  else if (is("library")) d.settings.library = value;
+  else if (is("lost_edge")) d.settings.lost_edge = value;
+  else if (is("spills")) d.settings.spills = value != 0;
+  else return 0;
   return 1;
 }
 

@@ -89,8 +89,7 @@ TEST_CASE("driver: a kernel on copied data, in every order of work") {
       tenon_sim_set("strict", strict);
       const std::vector<float> values = count_up(n);
       const Buffer x(values), y(n);
-      CHECK(scale.launch(nullptr, static_cast<unsigned>((n + 255) / 256), 256, x.address, y.address, static_cast<int>(n), 3.0f) ==
-            0);
+      CHECK(scale.launch(nullptr, static_cast<unsigned>((n + 255) / 256), 256, x.address, y.address, static_cast<int>(n), 3.0f) == 0);
       CHECK(y.read() == scaled(values, 3));
     }
   }
@@ -535,7 +534,8 @@ TEST_CASE("driver: launches beyond the limits are refused at the call") {
   CHECK(value == 8);
 }
 
-TEST_CASE("driver: registers of a kernel, as they are estimated, and what they leave of a launch" * doctest::skip(std::getenv("TENON_SIM_REAL_NVRTC") != nullptr)) {
+TEST_CASE("driver: registers of a kernel, as they are estimated, and what they leave of a launch" *
+          doctest::skip(std::getenv("TENON_SIM_REAL_NVRTC") != nullptr)) {
   const Context context;
   const auto text = [](const std::string& bounds, const std::string& arrays) {
     return "TENON_KERNEL void " + bounds + "k(float* x) {\n" + arrays + "  x[0] = 1;\n}\n";
@@ -605,8 +605,9 @@ TEST_CASE("nvrtc: the real one, if asked for, has its say") {
     CHECK(cuFuncGetAttribute(&value, number, kernel.function) == 0);
     return value;
   };
-  const Kernel scale(kScale), local("TENON_KERNEL void k(float* x) {\n  float y[2000];\n  for (int i = 0; i < 2000; ++i) y[i] = x[i];\n"
-                                    "  for (int i = 0; i < 2000; ++i) x[i] = y[(int)x[i]];\n}\n");
+  const Kernel scale(kScale), local(
+                                  "TENON_KERNEL void k(float* x) {\n  float y[2000];\n  for (int i = 0; i < 2000; ++i) y[i] = x[i];\n"
+                                  "  for (int i = 0; i < 2000; ++i) x[i] = y[(int)x[i]];\n}\n");
   CHECK(contains(good.log, "Used " + std::to_string(attribute(scale, 4)) + " registers"));
   CHECK(attribute(scale, 3) == 0);
   CHECK(attribute(local, 3) == 8000);

@@ -97,8 +97,8 @@ Engine::~Engine() { munmap(shared_end_ - kSharedRoom, kSharedRoom + kPage); }
 
 Outcome Engine::run(const Launch& launch) {
   if (launch.threads == 0 || launch.threads > kMaxThreads || launch.shared_bytes > kMaxShared) {
-    return {Outcome::Finding, "a block of " + std::to_string(launch.threads) + " threads and " +
-                                  std::to_string(launch.shared_bytes) + " bytes of shared memory"};
+    return {Outcome::Finding, "a block of " + std::to_string(launch.threads) + " threads and " + std::to_string(launch.shared_bytes) +
+                                  " bytes of shared memory"};
   }
   launch_ = launch;
   outcome_ = {};
@@ -328,7 +328,8 @@ void Engine::begin_copy(void* to, const void* from) {
 
 void Engine::finish_copies(int groups) {
   Thread& self = threads_[current_];
-  const auto under_way = std::find_if(self.copies.begin(), self.copies.end(), [&](const Copy& c) { return c.group >= self.groups - groups; });
+  const auto under_way =
+      std::find_if(self.copies.begin(), self.copies.end(), [&](const Copy& c) { return c.group >= self.groups - groups; });
   for (auto copy = self.copies.begin(); copy != under_way; ++copy) {
     if (copy->from) std::memcpy(copy->to, copy->from, 16);
     else std::memset(copy->to, 0, 16);
@@ -337,7 +338,8 @@ void Engine::finish_copies(int groups) {
 }
 
 // A product of tiles of 16x16: thread `lane` has element e at row lane / 4 + 8 * (e / 2 mod 2), column 2 * (lane mod 4) + e mod 2 +
-// 8 * (e / 4), of the right factor with e / 2 mod 2 and e / 4 changed over. In which order hardware sums over k is its own business: here it is the one asked for.
+// 8 * (e / 4), of the right factor with e / 2 mod 2 and e / 4 changed over. In which order hardware sums over k is its own business:
+// here it is the one asked for.
 void Engine::multiply(unsigned begin, unsigned end) {
   constexpr unsigned kExtent = 16;
   if (end - begin != kWarp) fail(Outcome::Finding, "a product of tiles needs all 32 lanes of its warp");
@@ -402,8 +404,8 @@ std::string Engine::deadlock() const {
   const auto waits = [](const Thread& t) { return t.state != State::Done; };
   const auto waiting = std::find_if(threads_.begin(), threads_.end(), waits);
   const auto other = std::find_if(threads_.begin(), threads_.end(), [&](const Thread& t) { return t.state != waiting->state; });
-  std::string text = "not every thread reaches a barrier or warp operation: thread " +
-                     std::to_string(waiting - threads_.begin()) + " " + name_of(waiting->state);
+  std::string text = "not every thread reaches a barrier or warp operation: thread " + std::to_string(waiting - threads_.begin()) + " " +
+                     name_of(waiting->state);
   if (waiting->state == State::AtBarrier) text += " (line " + std::to_string(waiting->line) + ")";
   if (other != threads_.end()) text += ", thread " + std::to_string(other - threads_.begin()) + " " + name_of(other->state);
   return text;

@@ -43,7 +43,7 @@ struct Launch {
   unsigned blocks, threads;
   size_t shared_bytes = 0;
   Order order = Order::Forward;
-  uint64_t seed = 0;  // of a random order
+  uint64_t seed = 0;           // of a random order
   bool backward_sums = false;  // of products of tiles: 16 k from the last to the first; hardware has an order of its own
 };
 

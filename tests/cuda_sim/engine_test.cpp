@@ -36,9 +36,7 @@ Outcome run(const std::string& text, float* x, float* y, unsigned threads, Order
                      .seed = 7});
 }
 
-std::string kernel(const std::string& body) {
-  return "TENON_KERNEL void TENON_LAUNCH(256) k(float* x, float* y) {\n" + body + "}\n";
-}
+std::string kernel(const std::string& body) { return "TENON_KERNEL void TENON_LAUNCH(256) k(float* x, float* y) {\n" + body + "}\n"; }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -109,7 +107,7 @@ TEST_CASE("engine: at random a warp runs ahead of the others, up to the next bar
       "  TENON_SHARED(float, word, 1, 0);\n  const int i = TENON_THREAD;\n  word[0] = 0.0f;\n"
       "  int overtaken = 0;\n"
       "  for (int round = 1; round <= 8; ++round) {\n"
-      "    TENON_BARRIER();\n    overtaken += word[0] >= (float)round;\n"       // by one that has left the loop below already
+      "    TENON_BARRIER();\n    overtaken += word[0] >= (float)round;\n"  // by one that has left the loop below already
       "    for (int k = 0; k < 9; ++k) tenon_shuffle_f32(1.0f, 0);\n    word[0] = (float)round;\n"
       "  }\n  y[i] = (float)overtaken;\n");
   for (const Order order : kOrders) {
@@ -121,13 +119,12 @@ TEST_CASE("engine: at random a warp runs ahead of the others, up to the next bar
 
 TEST_CASE("engine: a ballot gives each lane a bit, and lanes may not mix warp operations") {
   std::vector<float> x(64), y(64);
-  Outcome outcome =
-      run(kernel("  y[TENON_THREAD] = (float)(tenon_machine.ballot(TENON_THREAD % 4 == 0) >> 8);\n"), x.data(), y.data(), 40);
+  Outcome outcome = run(kernel("  y[TENON_THREAD] = (float)(tenon_machine.ballot(TENON_THREAD % 4 == 0) >> 8);\n"), x.data(), y.data(), 40);
   CHECK(outcome.kind == Outcome::Fine);
   CHECK(y[0] == static_cast<float>(0x111111));
   CHECK(y[39] == 0);  // the last warp has eight lanes
-  outcome = run(kernel("  y[0] = TENON_THREAD < 9 ? (float)tenon_machine.ballot(1) : tenon_shuffle_f32(1.0f, 0);\n"), x.data(),
-                y.data(), 32);
+  outcome =
+      run(kernel("  y[0] = TENON_THREAD < 9 ? (float)tenon_machine.ballot(1) : tenon_shuffle_f32(1.0f, 0);\n"), x.data(), y.data(), 32);
   CHECK(contains(outcome.text, "different warp operations"));
 }
 
@@ -139,8 +136,7 @@ TEST_CASE("engine: a product of tiles by a warp, sums in either order; all its l
   const std::string product =
       "tenon_mma_f16(tenon_load_tile(a + t % 16 * 24 + t % 32 / 16 * 8), "
       "tenon_load_turned_tile(b + t % 16 * 24 + t % 32 / 16 * 8), tenon_splat_f32x8(1.0f))";
-  const std::string end =
-      ";\n  for (int e = 0; e < 8; ++e) y[(t / 4 + e / 2 % 2 * 8) * 16 + t % 4 * 2 + e % 2 + e / 4 * 8] = c.lane[e];\n";
+  const std::string end = ";\n  for (int e = 0; e < 8; ++e) y[(t / 4 + e / 2 % 2 * 8) * 16 + t % 4 * 2 + e % 2 + e / 4 * 8] = c.lane[e];\n";
   const std::string text = kernel(begin + "  const tenon_f32x8 c = " + product + end);
   std::vector<float> x(512), y(256);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(static_cast<int>(i * 37 % 101) - 50) / 8;
@@ -152,23 +148,32 @@ TEST_CASE("engine: a product of tiles by a warp, sums in either order; all its l
       CHECK(y[i] == sum);
     }
   }
-  const auto finding = [&](const std::string& statement, unsigned threads) { return run(kernel(begin + statement), x.data(), y.data(), threads).text; };
-  CHECK(contains(finding("  if (t < 31) { const tenon_f32x8 c = " + product + "; y[t] = c.lane[0]; }\n", 32), "thread 0 waits at the load of a tile"));
+  const auto finding = [&](const std::string& statement, unsigned threads) {
+    return run(kernel(begin + statement), x.data(), y.data(), threads).text;
+  };
+  CHECK(contains(finding("  if (t < 31) { const tenon_f32x8 c = " + product + "; y[t] = c.lane[0]; }\n", 32),
+                 "thread 0 waits at the load of a tile"));
   CHECK(contains(finding("  const tenon_f32x8 c = " + product + ";\n  y[t] = c.lane[0];\n", 16), "needs all 32 lanes"));
-  CHECK(contains(finding("  const tenon_u16x8 v = tenon_load_tile(a);\n  if (t < 31) y[t] = tenon_mma_f16(v, v, tenon_splat_f32x8(0.0f)).lane[0];\n", 32),
-                 "thread 0 waits at a product of tiles"));
-  CHECK(contains(finding("  y[t] = (float)(t < 9 ? tenon_load_tile(a) : tenon_load_turned_tile(a)).pair[0];\n", 32), "a tile and a turned tile"));
+  CHECK(contains(
+      finding("  const tenon_u16x8 v = tenon_load_tile(a);\n  if (t < 31) y[t] = tenon_mma_f16(v, v, tenon_splat_f32x8(0.0f)).lane[0];\n",
+              32),
+      "thread 0 waits at a product of tiles"));
+  CHECK(contains(finding("  y[t] = (float)(t < 9 ? tenon_load_tile(a) : tenon_load_turned_tile(a)).pair[0];\n", 32),
+                 "a tile and a turned tile"));
   CHECK(contains(finding("  y[t] = (float)tenon_load_tile(a + 4).pair[0];\n", 32), "not aligned"));
 }
 
 TEST_CASE("engine: asynchronous copies happen at the wait, in whole groups, and until then what is there is nan") {
   const std::string begin =
       "  TENON_SHARED(float, ring, 768, 0);\n  const int t = TENON_THREAD;\n  float* const mine = ring + 8 * t;\n"
-      "  tenon_copy_async(mine, x + 4 * t, 1);\n  TENON_COMMIT();\n  tenon_copy_async(mine + 4, x + 4 * t, t % 2 == 0);\n  TENON_COMMIT();\n";
+      "  tenon_copy_async(mine, x + 4 * t, 1);\n  TENON_COMMIT();\n  tenon_copy_async(mine + 4, x + 4 * t, t % 2 == 0);\n  "
+      "TENON_COMMIT();\n";
   std::vector<float> x(256), y(64);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
   const auto read = [&](const std::string& statements, Order order = Order::Forward) {
-    CHECK(run(kernel(begin + statements + "  TENON_BARRIER();\n  TENON_COMMIT();\n  TENON_WAIT(0);\n"), x.data(), y.data(), 64, order).kind == Outcome::Fine);
+    CHECK(
+        run(kernel(begin + statements + "  TENON_BARRIER();\n  TENON_COMMIT();\n  TENON_WAIT(0);\n"), x.data(), y.data(), 64, order).kind ==
+        Outcome::Fine);
   };
   read("  y[t] = mine[0];\n");  // no wait
   for (const float v : y) CHECK(std::isnan(v));
@@ -182,12 +187,14 @@ TEST_CASE("engine: asynchronous copies happen at the wait, in whole groups, and 
     read("  TENON_WAIT(1);\n  TENON_BARRIER();\n  y[t] = ring[8 * ((t + 1) % 64)];\n", order);
     for (size_t i = 0; i < 64; ++i) CHECK(y[i] == static_cast<float>((i + 1) % 64 * 4));
   }
-  read("  y[0] = 0.0f;\n  TENON_BARRIER();\n  if (t == 1) TENON_WAIT(1);\n  TENON_BARRIER();\n  y[t] = ring[16];\n", Order::Backward);  // each waits for its own
+  read("  y[0] = 0.0f;\n  TENON_BARRIER();\n  if (t == 1) TENON_WAIT(1);\n  TENON_BARRIER();\n  y[t] = ring[16];\n",
+       Order::Backward);  // each waits for its own
   for (const float v : y) CHECK(std::isnan(v));
   read("  tenon_copy_async(ring + 512 + 4 * t, x, 1);\n  TENON_WAIT(0);\n  y[t] = ring[512 + 4 * t];\n");  // no commit
   for (const float v : y) CHECK(std::isnan(v));
   CHECK(contains(run(kernel(begin + "  y[t] = 0.0f;\n"), x.data(), y.data(), 64).text, "before its asynchronous copies have happened"));
-  const Outcome outcome = run(kernel("  TENON_SHARED(float, s, 8, 0);\n  tenon_copy_async(s + 4, x + 1, 1);\n  y[0] = 0.0f;\n"), x.data(), y.data(), 32);
+  const Outcome outcome =
+      run(kernel("  TENON_SHARED(float, s, 8, 0);\n  tenon_copy_async(s + 4, x + 1, 1);\n  y[0] = 0.0f;\n"), x.data(), y.data(), 32);
   CHECK(outcome.kind == Outcome::Misaligned);
 }
 
@@ -199,15 +206,14 @@ TEST_CASE("engine: what not every thread reaches is a finding, with block and th
   CHECK(contains(outcome.text, "thread 40 has ended"));
   CHECK(contains(outcome.text, "block 0"));
 
-  outcome = run(kernel("  if (TENON_THREAD < 40) {\n    TENON_BARRIER();\n  } else {\n    TENON_BARRIER();\n  }\n"), x.data(),
-                y.data(), 64);
+  outcome =
+      run(kernel("  if (TENON_THREAD < 40) {\n    TENON_BARRIER();\n  } else {\n    TENON_BARRIER();\n  }\n"), x.data(), y.data(), 64);
   CHECK(contains(outcome.text, "wait at the barriers of lines"));
 
   outcome = run(kernel("  if (TENON_THREAD % 2 == 0) y[0] = tenon_shuffle_f32(1.0f, 0);\n"), x.data(), y.data(), 64);
   CHECK(contains(outcome.text, "waits at a shuffle"));
 
-  outcome =
-      run(kernel("  if (TENON_THREAD < 32) y[0] = tenon_shuffle_f32(1.0f, 0);\n  TENON_BARRIER();\n"), x.data(), y.data(), 64);
+  outcome = run(kernel("  if (TENON_THREAD < 32) y[0] = tenon_shuffle_f32(1.0f, 0);\n  TENON_BARRIER();\n"), x.data(), y.data(), 64);
   CHECK(outcome.kind == Outcome::Fine);  // a whole warp may go its own way
 }
 
@@ -222,8 +228,7 @@ TEST_CASE("engine: a misaligned vector, and addresses that are nobody's") {
   CHECK(outcome.kind == Outcome::IllegalAddress);
   CHECK(contains(outcome.text, "thread 2"));
 
-  const std::string beyond =
-      "  TENON_SHARED(float, a, 16, 0);\n  TENON_SHARED(float, b, 16, 64);\n  b[TENON_THREAD + %] = x[0];\n";
+  const std::string beyond = "  TENON_SHARED(float, a, 16, 0);\n  TENON_SHARED(float, b, 16, 64);\n  b[TENON_THREAD + %] = x[0];\n";
   const auto with = [&](const char* offset) { return kernel(std::string(beyond).replace(beyond.find('%'), 1, offset)); };
   CHECK(run(with("13"), x, y, 3).kind == Outcome::Fine);
   CHECK(run(with("14"), x, y, 3).kind == Outcome::IllegalAddress);  // thread 2 writes element 16

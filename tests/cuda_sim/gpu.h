@@ -98,10 +98,10 @@ int cublasDestroy_v2(Handle);
 int cublasSetStream_v2(Handle, Handle);
 int cublasSetWorkspace_v2(Handle, void*, size_t);
 int cublasSetMathMode(Handle, int);
-int cublasGemmEx(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*, void*,
-                 int, int, int, int);
-int cublasGemmStridedBatchedEx(Handle, int, int, int, int, int, const void*, const void*, int, int, long long, const void*, int,
-                               int, long long, const void*, void*, int, int, long long, int, int, int);
+int cublasGemmEx(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*, void*, int, int,
+                 int, int);
+int cublasGemmStridedBatchedEx(Handle, int, int, int, int, int, const void*, const void*, int, int, long long, const void*, int, int,
+                               long long, const void*, void*, int, int, long long, int, int, int);
 }
 
 struct KernelNode {  // CUDA_KERNEL_NODE_PARAMS_v2

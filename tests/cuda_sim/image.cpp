@@ -42,8 +42,8 @@ std::optional<Image> stand_in(const char* bytes) {
 
 std::string pack(const Image& image) {
   char header[128];
-  std::snprintf(header, sizeof header, "TENON-SIM %s %d %zu %016llx\n", image.ptx ? "ptx" : "cubin", image.arch,
-                image.text.size(), static_cast<unsigned long long>(checksum(image.text)));
+  std::snprintf(header, sizeof header, "TENON-SIM %s %d %zu %016llx\n", image.ptx ? "ptx" : "cubin", image.arch, image.text.size(),
+                static_cast<unsigned long long>(checksum(image.text)));
   return header + image.text;
 }
 

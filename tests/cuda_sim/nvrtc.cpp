@@ -71,8 +71,7 @@ struct RealNvrtc {
     // It opens its builtins by bare name: loaded by full path first, they are found.
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path(), ignored)) {
-      if (starts_with(entry.path().filename().string(), "libnvrtc-builtins.so."))
-        dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (starts_with(entry.path().filename().string(), "libnvrtc-builtins.so.")) dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
     }
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) std::fprintf(stderr, "simulated NVRTC: %s\n", dlerror());
@@ -88,8 +87,7 @@ struct RealNvrtc {
             "nvrtcCreateProgram", &program, source.c_str(), "kernel.cu", 0, nullptr, nullptr)) {
       return code;
     }
-    const int code =
-        call<void*, int, const char**>("nvrtcCompileProgram", program, static_cast<int>(options.size()), options.data());
+    const int code = call<void*, int, const char**>("nvrtcCompileProgram", program, static_cast<int>(options.size()), options.data());
     size_t size = 0;
     call<void*, size_t*>("nvrtcGetProgramLogSize", program, &size);
     std::string text(size, '\0');
@@ -109,7 +107,7 @@ struct RealNvrtc {
       if (stack != std::string::npos && used != std::string::npos) {
         const size_t number = said.find_last_of(' ', stack - 1) + 1;
         all += registers_note(said.substr(0, said.find('\'')), static_cast<unsigned>(std::atoi(said.c_str() + used + 5)),
-                            static_cast<unsigned>(std::atoi(said.c_str() + number)));
+                              static_cast<unsigned>(std::atoi(said.c_str() + number)));
       }
       at = next;
     }
@@ -157,7 +155,9 @@ int compile(Program& program, const std::vector<const char*>& options) {
     program.log += messages;
     return kCompilation;
   }
-  if (texts_spill() && !has_all_registers(options)) program.log += "ptxas info    : Function properties for kernel\n    24 bytes stack frame, 20 bytes spill stores, 20 bytes spill loads\n";
+  if (texts_spill() && !has_all_registers(options))
+    program.log +=
+        "ptxas info    : Function properties for kernel\n    24 bytes stack frame, 20 bytes spill stores, 20 bytes spill loads\n";
   if (!virtual_arch) program.cubin = pack({false, arch, text});
   program.ptx = pack({true, arch, text});
   program.compiled = true;

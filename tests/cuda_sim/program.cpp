@@ -8,8 +8,9 @@
 //   unsigned tenon_sim_parameters_0[] = {2, sizeof(void*), sizeof(int)};
 //   unsigned tenon_sim_shared_0[] = {1, (64) * sizeof(float) + (0)};
 //
-// Registers are what the real NVRTC said where it compiled the text (TENON_SIM_REAL_NVRTC). Else they are an estimate: 24 and a word for each 4
-// bytes of the arrays that a thread declares, but no more than TENON_LAUNCH leaves a thread, as ptxas would have it; nothing spills.
+// Registers are what the real NVRTC said where it compiled the text (TENON_SIM_REAL_NVRTC). Else they are an estimate: 24 and a word
+// for each 4 bytes of the arrays that a thread declares, but no more than TENON_LAUNCH leaves a thread, as ptxas would have it; nothing
+// spills.
 #include "cuda_sim/program.h"
 
 #include <dlfcn.h>
@@ -110,7 +111,8 @@ Declaration parse_kernel(const std::string& text) {
 
 // The registers of a thread's arrays; elements of less than 4 bytes have a register each too.
 unsigned words_of_arrays(const std::string& text) {
-  static const std::regex array(R"(\n +(tenon_bool|(?:(?:unsigned|signed) )?char|(?:unsigned )?(?:short|int|long long)|unsigned|float|double) \w+\[(\d+)\];)");
+  static const std::regex array(
+      R"(\n +(tenon_bool|(?:(?:unsigned|signed) )?char|(?:unsigned )?(?:short|int|long long)|unsigned|float|double) \w+\[(\d+)\];)");
   unsigned words = 0;
   for (std::sregex_iterator it(text.begin(), text.end(), array), end; it != end; ++it) {
     const std::string type = (*it)[1];

@@ -29,13 +29,11 @@ Stream* Queue::create(int device) {
 }
 
 bool Queue::is_stream(const void* handle) const {
-  return std::any_of(streams_.begin(), streams_.end(),
-                     [&](const auto& s) { return s.get() == handle && !s->destroyed && !s->legacy; });
+  return std::any_of(streams_.begin(), streams_.end(), [&](const auto& s) { return s.get() == handle && !s->destroyed && !s->legacy; });
 }
 
 size_t Queue::count() const {
-  return static_cast<size_t>(
-      std::count_if(streams_.begin(), streams_.end(), [](const auto& s) { return !s->destroyed && !s->legacy; }));
+  return static_cast<size_t>(std::count_if(streams_.begin(), streams_.end(), [](const auto& s) { return !s->destroyed && !s->legacy; }));
 }
 
 // Its work goes on; the stream is forgotten when that is done.
@@ -55,8 +53,8 @@ Ticket Queue::add(Stream& stream, Work work, std::vector<Ticket> after) {
   ticket->stream_number = stream.number;
   ticket->after = std::move(after);
   for (const auto& other : streams_) {
-    const bool ordered = other.get() != &stream && other->device == stream.device && other->blocking && stream.blocking &&
-                         (stream.legacy || other->legacy);
+    const bool ordered =
+        other.get() != &stream && other->device == stream.device && other->blocking && stream.blocking && (stream.legacy || other->legacy);
     if (ordered && other->last) ticket->after.push_back(other->last);
   }
   ticket->place = ++stream.count;
@@ -141,8 +139,7 @@ void Queue::drop(int device) {
 }
 
 bool Queue::ready(const Operation& operation) {
-  return !operation.running &&
-         std::all_of(operation.after.begin(), operation.after.end(), [](const Ticket& t) { return t->done; });
+  return !operation.running && std::all_of(operation.after.begin(), operation.after.end(), [](const Ticket& t) { return t->done; });
 }
 
 Operation* Queue::needed_for(const Operation& target) const {
@@ -206,8 +203,7 @@ void Queue::perform_kernel(const KernelCall& call, const Operation& operation) {
   if (!call.function->module->loaded) {
     return driver_.fail(device, kLaunchFailed, "kernel " + kernel.name + ": its module was unloaded before it ran");
   }
-  if (const int code = driver_.fault_due("kernel"))
-    return driver_.fail(device, code, "kernel " + kernel.name + ": a fault asked for");
+  if (const int code = driver_.fault_due("kernel")) return driver_.fail(device, code, "kernel " + kernel.name + ": a fault asked for");
   if (driver_.settings.idle) return;
   std::vector<uint64_t> parameters = call.parameters;
   std::vector<void*> arguments;
@@ -237,10 +233,8 @@ void Queue::close_memory(const std::string& name, const Operation& operation) {
   const std::string beside = driver_.memory.close(watched_ ? note : std::function<void(DeviceMemory::Block&)>());
   const int device = operation.stream->device;
   if (driver_.devices[static_cast<size_t>(device)].error != 0) return;
-  if (!beside.empty())
-    driver_.fail(device, kIllegalAddress, name + ": " + beside);
-  else if (!race.empty())
-    driver_.fail(device, kLaunchFailed, race);
+  if (!beside.empty()) driver_.fail(device, kIllegalAddress, name + ": " + beside);
+  else if (!race.empty()) driver_.fail(device, kLaunchFailed, race);
 }
 
 // In any order that the nodes allow.

@@ -38,7 +38,17 @@ struct KernelCall {
   std::vector<uint64_t> parameters;  // each in the first bytes of a word
 };
 
-enum class WorkKind { Kernel = 0, Copy = 1, Set = 2, Host = 3, Graph = 4, Empty = 5, Record = 7, Allocate = 10, Free = 11 };  // as the driver's node types
+enum class WorkKind {
+  Kernel = 0,
+  Copy = 1,
+  Set = 2,
+  Host = 3,
+  Graph = 4,
+  Empty = 5,
+  Record = 7,
+  Allocate = 10,
+  Free = 11
+};  // as the driver's node types
 
 struct Work {
   WorkKind kind = WorkKind::Empty;

@@ -18,7 +18,8 @@ struct LibraryNodes {
 };
 // Queues work on a stream of the current context, as a kernel is; a code of the driver's. What the body holds is freed after
 // it has run, the body itself must allocate nothing.
-__attribute__((visibility("default"))) int submit_library_call(void* stream, const std::string& name, std::function<void()> body, LibraryNodes nodes);
+__attribute__((visibility("default"))) int submit_library_call(void* stream, const std::string& name, std::function<void()> body,
+                                                               LibraryNodes nodes);
 // The settings "library" and "spills".
 __attribute__((visibility("default"))) long library_seed();
 __attribute__((visibility("default"))) bool texts_spill();

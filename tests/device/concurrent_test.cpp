@@ -87,13 +87,9 @@ class StoppedDevice final : public Device {
     if (compiling) compiling();
     return host_device().compile(tree);
   }
-  std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) override {
-    return host_device().load(bytes, tree);
-  }
+  std::unique_ptr<Code> load(const std::string& bytes, const ir::LoopTree& tree) override { return host_device().load(bytes, tree); }
   std::vector<CodeForm> code_forms() const override { return host_device().code_forms(); }
-  std::string code_text(const ir::LoopTree& tree, CodeForm form) override {
-    return host_device().code_text(tree, form);
-  }
+  std::string code_text(const ir::LoopTree& tree, CodeForm form) override { return host_device().code_text(tree, form); }
   void launch(const Launch& launch, Stream stream) override {
     stop(before);
     host_device().launch(launch, stream);
@@ -130,9 +126,7 @@ NodeRef there(double first = 0) {
   for (int64_t i = 0; i < 300; ++i) static_cast<float*>(buffer->data())[i] = static_cast<float>(ramp(i) + first);
   return ir::make_input(DType::F32, kShape, std::move(buffer), device.tag());
 }
-NodeRef number_there(double value) {
-  return ir::make_const(ir::constant(DType::F32, value), kShape, StoppedDevice::get().tag());
-}
+NodeRef number_there(double value) { return ir::make_const(ir::constant(DType::F32, value), kShape, StoppedDevice::get().tag()); }
 NodeRef plus(const NodeRef& x, double value) { return ir::binary(Op::Add, x, number_there(value)); }
 NodeRef times(const NodeRef& x, double value) { return ir::binary(Op::Mul, x, number_there(value)); }
 

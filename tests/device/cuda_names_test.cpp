@@ -152,8 +152,9 @@ TEST_CASE("cuda: values of two devices are refused with PyTorch's words") {
   tenon::nn::Conv2d conv(3, 4, 3);
   conv->to(cuda);
   CHECK(what_of([&] { conv->forward(tenon::ones({1, 3, 8, 8})); }).find("Input type (CPUFloatType) and ") == 0);
-  CHECK(what_of([&] { tenon::conv2d(tenon::ones({1, 3, 8, 8}, cuda), tenon::ones({4, 3, 3, 3})); }) ==
-        "Input type (CUDAFloatType) and weight type (CPUFloatType) should be the same");
+  CHECK(what_of([&] {
+          tenon::conv2d(tenon::ones({1, 3, 8, 8}, cuda), tenon::ones({4, 3, 3, 3}));
+        }) == "Input type (CUDAFloatType) and weight type (CPUFloatType) should be the same");
 }
 
 TEST_CASE("cuda: one number of the host goes with tensors of any device") {
@@ -242,8 +243,9 @@ TEST_CASE("cuda: an index that came from the host is checked without waiting for
 TEST_CASE("cuda: options print, and tell what is pinned") {
   std::ostringstream out;
   out << tenon::TensorOptions().device(kCUDA, 1).pinned_memory(true);
-  CHECK(out.str() == "TensorOptions(dtype=float (default), device=cuda:1, layout=Strided (default), requires_grad=false (default), "
-                     "pinned_memory=true, memory_format=(nullopt))");
+  CHECK(out.str() ==
+        "TensorOptions(dtype=float (default), device=cuda:1, layout=Strided (default), requires_grad=false (default), "
+        "pinned_memory=true, memory_format=(nullopt))");
   CHECK_FALSE(tenon::ones({2}).is_pinned());
   CHECK(std::hash<Device>()(Device("cuda:1")) != std::hash<Device>()(Device("cuda:0")));
 }
@@ -265,5 +267,7 @@ TEST_CASE("cuda: index_put_ takes a number of another device beside index tensor
   const Tensor x = tenon::ones({3});
   x.index_put_({tenon::tensor({1})}, tenon::tensor(7.f).to(late_cuda()));
   CHECK(x.equal(tenon::tensor({1.f, 7.f, 1.f})));
-  CHECK(what_of([&] { x.index_put_({tenon::tensor({1})}, tenon::ones({1}).to(late_cuda())); }).starts_with("Expected all tensors to be on the same device"));
+  CHECK(what_of([&] {
+          x.index_put_({tenon::tensor({1})}, tenon::ones({1}).to(late_cuda()));
+        }).starts_with("Expected all tensors to be on the same device"));
 }

@@ -43,8 +43,8 @@ std::vector<Block> blocks_of(int64_t count, int parts, uint64_t seed, uint64_t o
   for (int64_t thread = 0; thread < threads; ++thread) {
     uint64_t at = offset / 4;
     for (int64_t i = thread; i < count; i += threads * parts, ++at) {
-      const Block block = tenon::philox_block(
-          Block{static_cast<uint32_t>(at), static_cast<uint32_t>(at >> 32), static_cast<uint32_t>(thread), 0}, seed);
+      const Block block =
+          tenon::philox_block(Block{static_cast<uint32_t>(at), static_cast<uint32_t>(at >> 32), static_cast<uint32_t>(thread), 0}, seed);
       for (int p = 0; p < parts && i + p * threads < count; ++p) {
         result[static_cast<size_t>(i + p * threads)] = block;
         part[static_cast<size_t>(i + p * threads)] = p;
@@ -117,7 +117,8 @@ TEST_CASE("philox: uniform numbers of each float type keep to their bounds, inte
   const std::vector<int64_t> dice = values<int64_t>(tenon::randint(1, 7, {kCount}, tenon::TensorOptions(tenon::kLong).device(cuda)));
   for (size_t i = 0; i < dice.size(); ++i) CHECK(dice[i] == blocks[i][0] % 6 + 1);
   tenon::cuda::manual_seed(11);
-  const std::vector<uint8_t> coins = values<uint8_t>(tenon::empty({kCount}, tenon::TensorOptions(tenon::kByte).device(cuda)).bernoulli_(0.3));
+  const std::vector<uint8_t> coins =
+      values<uint8_t>(tenon::empty({kCount}, tenon::TensorOptions(tenon::kByte).device(cuda)).bernoulli_(0.3));
   for (size_t i = 0; i < coins.size(); ++i) CHECK(coins[i] == (static_cast<float>(blocks[i][0]) * 0x1p-32f + 0x1p-33f < 0.3f));
   for (const tenon::ScalarType type : {tenon::kHalf, tenon::kBFloat16, tenon::kFloat, tenon::kDouble}) {
     const Tensor u = tenon::rand({20000}, tenon::TensorOptions(type).device(cuda)).cpu().to(tenon::kDouble);
@@ -135,9 +136,8 @@ TEST_CASE("philox: integers of any range, also those that need 64 bits without a
   for (const uint64_t range : {uint64_t{1} << 28, (uint64_t{1} << 40) + 7, (uint64_t{1} << 62) + 5, (uint64_t{1} << 63) + 12345}) {
     tenon::cuda::manual_seed(5);
     const int64_t base = -(int64_t{1} << 62);
-    const std::vector<int64_t> got =
-        values<int64_t>(tenon::empty({kCount}, tenon::TensorOptions(tenon::kLong).device(cuda))
-                            .random_(base, static_cast<int64_t>(static_cast<uint64_t>(base) + range)));
+    const std::vector<int64_t> got = values<int64_t>(tenon::empty({kCount}, tenon::TensorOptions(tenon::kLong).device(cuda))
+                                                         .random_(base, static_cast<int64_t>(static_cast<uint64_t>(base) + range)));
     for (size_t i = 0; i < got.size(); ++i) {
       const uint64_t word = uint64_t{blocks[i][0]} << 32 | blocks[i][1];
       CHECK(static_cast<uint64_t>(got[i]) == word % range + static_cast<uint64_t>(base));

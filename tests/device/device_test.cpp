@@ -105,8 +105,7 @@ TEST_CASE("dump shows the forms of code that a device has, and sketches or names
   const Tensor y = x * 2 + 1;
   CHECK(tenon::dump({y}, tenon::Stage::LLVM).find("define") != std::string::npos);
   CHECK(tenon::dump({y}, tenon::Stage::CUDA).find("TENON_KERNEL") != std::string::npos);
-  CHECK(tenon::dump({y}, tenon::Stage::PTX)
-            .find(" is for privateuseone:0: the stages LLVM and Assembly have its code.") !=
+  CHECK(tenon::dump({y}, tenon::Stage::PTX).find(" is for privateuseone:0: the stages LLVM and Assembly have its code.") !=
         std::string::npos);
 }
 
@@ -128,8 +127,7 @@ TEST_CASE("elements are read on the host through a copy") {
   const Tensor x = tenon::arange(6, tenon::kFloat).reshape({2, 3}), there = x.to(late());
   CHECK(there[1][2].item<float>() == 5);
   CHECK(there.sum().item<double>() == 15);
-  CHECK(printed(there) ==
-        "tensor([[0., 1., 2.],\n        [3., 4., 5.]], device='privateuseone:0')");
+  CHECK(printed(there) == "tensor([[0., 1., 2.],\n        [3., 4., 5.]], device='privateuseone:0')");
   CHECK(static_cast<bool>((there >= 0).all().item<bool>()));
   CHECK(there.equal(x.to(late())));
   CHECK_THROWS_AS((there.accessor<float, 2>()), tenon::Error);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "device/tested_device.h"
-#include "frontend/ops/function_cases.h"
 #include "frontend/golden.h"
+#include "frontend/ops/function_cases.h"
 
 namespace {
 
@@ -55,7 +55,8 @@ std::string as_on_host(std::string text, const Device& place) {
 
 // They draw random numbers, and a GPU draws from a stream of its own; or they are attention, whose sums a GPU takes tile by tile.
 bool has_bits_of_its_own(const std::string& expression) {
-  for (const char* name : {"gumbel_softmax", "rrelu", "fractional_max_pool2d_with_indices", "dropout(", "bernoulli(", "normal(", "poisson(", "attention("}) {
+  for (const char* name :
+       {"gumbel_softmax", "rrelu", "fractional_max_pool2d_with_indices", "dropout(", "bernoulli(", "normal(", "poisson(", "attention("}) {
     if (expression.find(name) != std::string::npos) return expression.find("training(false)") == std::string::npos;
   }
   return false;

@@ -23,8 +23,7 @@ std::vector<NodeRef> on(runtime::Device& device, const ir::Graph& graph, const s
   std::unordered_map<const ir::Node*, NodeRef> made;
   for (size_t i = 0; i < inputs.size(); ++i) {
     auto buffer = Buffer::allocate(inputs[i].data.size(), device);
-    if (!inputs[i].data.empty())
-      device.copy_from_host(buffer->data(), inputs[i].data.data(), inputs[i].data.size(), Stream::Main);
+    if (!inputs[i].data.empty()) device.copy_from_host(buffer->data(), inputs[i].data.data(), inputs[i].data.size(), Stream::Main);
     made[graph.inputs[i].get()] = ir::make_input(inputs[i].dtype, inputs[i].shape, std::move(buffer), device.tag());
   }
   for (ir::Node* node : ir::topological_order(graph.outputs)) {
@@ -88,8 +87,9 @@ TEST_CASE("fuzz: random graphs on a device give the CPU's bits in every order of
       while (k < got.size() && same_elements(got[k], want[k])) ++k;
       if (k == got.size()) continue;
       ++bad;
-      CHECK_MESSAGE(same_elements(got[k], want[k]), "seed " << seed << " order " << order << ": output " << k << " of " << ir::name(want[k].dtype) << ", "
-                                                            << first_difference(got[k], want[k]) << (order == 0 ? "\n" + ir::print(graph_of(seed)) : ""));
+      CHECK_MESSAGE(same_elements(got[k], want[k]), "seed " << seed << " order " << order << ": output " << k << " of "
+                                                            << ir::name(want[k].dtype) << ", " << first_difference(got[k], want[k])
+                                                            << (order == 0 ? "\n" + ir::print(graph_of(seed)) : ""));
     }
   }
   device.synchronise();

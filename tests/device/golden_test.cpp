@@ -168,8 +168,7 @@ TEST_CASE("golden: operators on a device") {
       moved["x" + std::to_string(i)] = x.to(there);
     }
     try {
-      const std::vector<Tensor> want = python::flat(python::run(expression, here)),
-                                got = python::flat(python::run(expression, moved));
+      const std::vector<Tensor> want = python::flat(python::run(expression, here)), got = python::flat(python::run(expression, moved));
       REQUIRE(got.size() == want.size());
       bool right = true;
       for (size_t i = 0; i < got.size(); ++i) {

@@ -175,28 +175,24 @@ class Implementation final : public LateDevice {
     return std::make_unique<LateCode>(host_device().load(bytes, tree));
   }
   std::vector<CodeForm> code_forms() const override { return host_device().code_forms(); }
-  std::string code_text(const ir::LoopTree& tree, CodeForm form) override {
-    return host_device().code_text(tree, form);
-  }
+  std::string code_text(const ir::LoopTree& tree, CodeForm form) override { return host_device().code_text(tree, form); }
 
   void launch(const Launch& l, Stream stream) override {
     take(DeviceCall::Launch, stream, l.name,
-         [code = std::static_pointer_cast<const LateCode>(l.code)->cpu, name = l.name, buffers = found(l.buffers),
-          sizes = kept(l.sizes), scalars = kept(l.scalars), phases = kept(l.phases), local = l.local_bytes] {
+         [code = std::static_pointer_cast<const LateCode>(l.code)->cpu, name = l.name, buffers = found(l.buffers), sizes = kept(l.sizes),
+          scalars = kept(l.scalars), phases = kept(l.phases), local = l.local_bytes] {
            host_device().launch({code, name, buffers, sizes, scalars, phases, local}, Stream::Main);
          });
   }
   void interpret(const Uncompiled& i, Stream stream) override {
-    take(DeviceCall::Interpret, stream, i.name,
-         [work = i.work, name = i.name, buffers = found(i.buffers), scalars = kept(i.scalars)] {
-           host_device().interpret({work, name, buffers, scalars}, Stream::Main);
-         });
+    take(DeviceCall::Interpret, stream, i.name, [work = i.work, name = i.name, buffers = found(i.buffers), scalars = kept(i.scalars)] {
+      host_device().interpret({work, name, buffers, scalars}, Stream::Main);
+    });
   }
   void call_library(const Uncompiled& c, Stream stream) override {
-    take(DeviceCall::Library, stream, c.name,
-         [work = c.work, name = c.name, buffers = found(c.buffers), scalars = kept(c.scalars)] {
-           host_device().call_library({work, name, buffers, scalars}, Stream::Main);
-         });
+    take(DeviceCall::Library, stream, c.name, [work = c.work, name = c.name, buffers = found(c.buffers), scalars = kept(c.scalars)] {
+      host_device().call_library({work, name, buffers, scalars}, Stream::Main);
+    });
   }
 
   void begin_plan(std::shared_ptr<Recording>&, bool, std::span<const StepOrder>) override {
@@ -271,9 +267,7 @@ class Implementation final : public LateDevice {
     for (void* buffer : buffers) list.push_back(Memory::get().at(buffer));
     return list;
   }
-  static void copy_now(void* to, const void* from, size_t bytes) {
-    std::memcpy(Memory::get().at(to), Memory::get().at(from), bytes);
-  }
+  static void copy_now(void* to, const void* from, size_t bytes) { std::memcpy(Memory::get().at(to), Memory::get().at(from), bytes); }
   Queue& of(Stream stream) { return streams_[static_cast<size_t>(stream)]; }
 
   void hand_in(Stream stream, Work work) {
@@ -307,9 +301,7 @@ class Implementation final : public LateDevice {
     }
   }
 
-  bool is_past(const LateEvent& event) const {
-    return event.device->streams_[static_cast<size_t>(event.stream)].done >= event.place;
-  }
+  bool is_past(const LateEvent& event) const { return event.device->streams_[static_cast<size_t>(event.stream)].done >= event.place; }
 
   // The next piece of a stream's work; what it waits for runs first.
   void step(int stream) {
@@ -326,8 +318,7 @@ class Implementation final : public LateDevice {
       work.body();
     } catch (const std::exception& e) {
       if (!parked_)
-        parked_ = std::make_exception_ptr(
-            LateFailure("kernel '" + work.name + "' failed on " + name_of(tag()) + ": " + e.what()));
+        parked_ = std::make_exception_ptr(LateFailure("kernel '" + work.name + "' failed on " + name_of(tag()) + ": " + e.what()));
     }
   }
 
@@ -376,8 +367,7 @@ namespace {
 std::array<LateDevice*, 2> made(DeviceKind kind) {
   std::array<LateDevice*, 2> devices{};
   for (int i = 0; i < 2; ++i) {
-    devices[static_cast<size_t>(i)] =
-        static_cast<LateDevice*>(&register_device(std::make_unique<Implementation>(DeviceId{kind, i})));
+    devices[static_cast<size_t>(i)] = static_cast<LateDevice*>(&register_device(std::make_unique<Implementation>(DeviceId{kind, i})));
   }
   return devices;
 }

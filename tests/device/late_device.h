@@ -22,15 +22,15 @@ inline constexpr int kDeviceCalls = 9;
 class LateDevice : public runtime::Device {
  public:
   using runtime::Device::Device;
-  static LateDevice& get(int index = 0);  // privateuseone:index, registered by the first call; 0 or 1
+  static LateDevice& get(int index = 0);   // privateuseone:index, registered by the first call; 0 or 1
   static LateDevice& cuda(int index = 0);  // the same as cuda:index: what the frontend does for the name alone
 
   virtual void shuffle(uint64_t seed) = 0;  // from now on
   // The n-th call of the kind from now on fails (0: the next); `late`: what it hands in fails when it runs.
   virtual void fail(DeviceCall call, int64_t nth, bool late = false) = 0;
-  virtual void heal() = 0;  // no more faults
+  virtual void heal() = 0;                                      // no more faults
   virtual std::array<int64_t, kDeviceCalls> calls() const = 0;  // so far, by kind
-  virtual int64_t waiting() const = 0;  // pieces of work that have not run
+  virtual int64_t waiting() const = 0;                          // pieces of work that have not run
 };
 
 }  // namespace tenon::test

@@ -222,8 +222,8 @@ TEST_CASE("a long chain that no one waits for ends without recursion") {
   CHECK(device.memory_stats().live_buffers == before);
 }
 
-// A training step by hand, on a device that is steps behind: gradient, moment and parameter are results of one evaluation, and the latter are
-// computed from the former. `seen`: values that are read at the end, some of which are pending until then.
+// A training step by hand, on a device that is steps behind: gradient, moment and parameter are results of one evaluation, and the
+// latter are computed from the former. `seen`: values that are read at the end, some of which are pending until then.
 TEST_CASE("steps that run ahead find their memory where it was, and what fails in one of them is computed again or lost") {
   LateDevice& device = LateDevice::get();
   constexpr int kSteps = 6;
@@ -257,9 +257,11 @@ TEST_CASE("steps that run ahead find their memory where it was, and what fails i
     CAPTURE(reader);
     const std::vector<Tensor> want = train(tenon::kCPU, reader, [](int) {});
     std::vector<int64_t> live(kSteps);
-    const std::vector<Tensor> got = train(late(), reader, [&](int step) { live[static_cast<size_t>(step)] = device.memory_stats().live_buffers; });
+    const std::vector<Tensor> got =
+        train(late(), reader, [&](int step) { live[static_cast<size_t>(step)] = device.memory_stats().live_buffers; });
     CHECK(device.waiting() >= kSteps);
-    for (int step = 3; step < kSteps; ++step) CHECK(live[static_cast<size_t>(step)] - live[static_cast<size_t>(step) - 1] == (reader == None ? 0 : 1));
+    for (int step = 3; step < kSteps; ++step)
+      CHECK(live[static_cast<size_t>(step)] - live[static_cast<size_t>(step) - 1] == (reader == None ? 0 : 1));
     for (size_t i = 0; i < want.size(); ++i) CHECK(same_bits(got[i], want[i]));
     int errors = 0, right = 0;
     for (int64_t nth = 0; nth < kSteps + 2; ++nth) {

@@ -51,8 +51,8 @@ struct Perceptron final : Training {
 };
 
 struct Convolutions final : Training {
-  nn::Sequential body{nn::Conv2d(nn::Conv2dOptions(2, 3, 3)), nn::BatchNorm2d(3), nn::ReLU(), nn::Flatten(), nn::Linear(48, 3),
-                      nn::BatchNorm1d(3)};
+  nn::Sequential body{
+      nn::Conv2d(nn::Conv2dOptions(2, 3, 3)), nn::BatchNorm2d(3), nn::ReLU(), nn::Flatten(), nn::Linear(48, 3), nn::BatchNorm1d(3)};
   explicit Convolutions(Device where) {
     device = where;
     net = body.ptr();
@@ -166,9 +166,7 @@ int train_with_faults(const Program& program, Device device, Look look, const Pl
 
 // The host's allocations from the n-th on fail.
 std::atomic<int64_t> blocks_left{INT64_MAX};
-void* acquire(size_t bytes) {
-  return blocks_left.fetch_sub(1) > 0 ? runtime::Allocator::system_source().acquire(bytes) : nullptr;
-}
+void* acquire(size_t bytes) { return blocks_left.fetch_sub(1) > 0 ? runtime::Allocator::system_source().acquire(bytes) : nullptr; }
 struct FailingMemory {
   FailingMemory() {
     runtime::Allocator::global().set_cache_limit(0);  // every allocation asks the system

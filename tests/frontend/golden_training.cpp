@@ -24,8 +24,8 @@ void train_iris(Device device, ScalarType type, int epochs) {
   const nlohmann::json expected = golden::load("iris.json")[single ? "float32" : "float64"];
   const double tolerance = single ? 1e-6 : 1e-12;
   const io::Csv csv = io::read_csv(data_folder() + "/../../examples/data/iris.csv");
-  const auto [x, x_test, y, y_test] = data::train_test_split(
-      csv.drop({"target"}).matrix(), csv["target"].to(kLong), data::TrainTestSplitOptions(0.2).random_state(33));
+  const auto [x, x_test, y, y_test] =
+      data::train_test_split(csv.drop({"target"}).matrix(), csv["target"].to(kLong), data::TrainTestSplitOptions(0.2).random_state(33));
   manual_seed(32);
   nn::Sequential net{nn::Linear(4, 8), nn::ReLU(), nn::Linear(8, 9), nn::ReLU(), nn::Linear(9, 3)};
   net->to(device, type);
@@ -44,19 +44,16 @@ void train_iris(Device device, ScalarType type, int epochs) {
   if (epochs < 100) return;
   const NoGradGuard no_grad;
   const Tensor logits = net->forward(prepared(x_test));
-  CHECK(std::abs(nn::functional::cross_entropy(logits, targets_test).item<double>() - expected["test_loss"].get<double>()) <=
-        tolerance);
+  CHECK(std::abs(nn::functional::cross_entropy(logits, targets_test).item<double>() - expected["test_loss"].get<double>()) <= tolerance);
   CHECK((logits.argmax(1) == targets_test).sum().item<int64_t>() == 30);
 }
 
 ConvNetImpl::ConvNetImpl() {  // in braces the layers are made, and draw their weights, from left to right
   nn::MaxPool2d pool(nn::MaxPool2dOptions(2).stride(2));
   conv = register_module(
-      "conv", nn::Sequential{nn::Conv2d(3, 6, 5), nn::ReLU(), pool,
-                             nn::Conv2d(nn::Conv2dOptions(6, 16, 5).padding(3)), nn::ReLU(), nn::Conv2d(16, 16, 5),
-                             nn::ReLU(), pool, nn::Conv2d(16, 16, 3), nn::ReLU(), pool, nn::Flatten()});
-  fc = register_module("fc", nn::Sequential{nn::Linear(64, 120), nn::ReLU(), nn::Linear(120, 84), nn::ReLU(),
-                                            nn::Linear(84, 10)});
+      "conv", nn::Sequential{nn::Conv2d(3, 6, 5), nn::ReLU(), pool, nn::Conv2d(nn::Conv2dOptions(6, 16, 5).padding(3)), nn::ReLU(),
+                             nn::Conv2d(16, 16, 5), nn::ReLU(), pool, nn::Conv2d(16, 16, 3), nn::ReLU(), pool, nn::Flatten()});
+  fc = register_module("fc", nn::Sequential{nn::Linear(64, 120), nn::ReLU(), nn::Linear(120, 84), nn::ReLU(), nn::Linear(84, 10)});
 }
 
 void train_conv_net(Device device, ScalarType type, int steps) {

@@ -190,8 +190,7 @@ class Program {
   std::string next_name() { return "t" + std::to_string(count_++); }
 
   // A result with memory of its own. In which order its dims lie there is the library's choice.
-  void add_result(const Tensor& tensor, ScalarType type, const Ints& sizes, const Ints& values,
-                  const std::string& how) {
+  void add_result(const Tensor& tensor, ScalarType type, const Ints& sizes, const Ints& values, const std::string& how) {
     Model m = fresh(type, sizes, values);
     if (!tensor.is_contiguous()) {
       m.strides = tensor.strides().vec();
@@ -208,8 +207,7 @@ class Program {
     if (!(tensor.sizes() == IntArrayRef(model.sizes))) throw Failure(name + " has the wrong shape");
     for (size_t d = 0; d < model.rank(); ++d) {
       if (model.sizes[d] > 1 && tensor.strides()[d] != model.strides[d] && model.numel() > 0)
-        throw Failure(name + " has strides " + text(tensor.strides().vec()) + ", expected " +
-                      text(model.strides));
+        throw Failure(name + " has strides " + text(tensor.strides().vec()) + ", expected " + text(model.strides));
     }
     model.strides = tensor.strides().vec();  // those of dims of size 1 matter to nobody but view(dtype)
     if (variables_.size() >= 7) variables_.erase(variables_.begin() + below(7));
@@ -221,8 +219,7 @@ class Program {
     Model got{std::make_shared<Memory>(), v.model.type, v.model.sizes, row_major(v.model.sizes), 0};
     const auto* data = static_cast<const uint8_t*>(copy.data_ptr());
     got.memory->bytes.assign(data, data + copy.nbytes());
-    if (got.values() != v.model.values())
-      throw Failure(v.name + " is " + text(got.values()) + ", expected " + text(v.model.values()));
+    if (got.values() != v.model.values()) throw Failure(v.name + " is " + text(got.values()) + ", expected " + text(v.model.values()));
     if (v.tensor._version() != v.model.memory->version)
       throw Failure(v.name + " has version " + std::to_string(v.tensor._version()) + ", expected " +
                     std::to_string(v.model.memory->version));
@@ -269,8 +266,7 @@ class Program {
       return add(arange(start, start + count, TensorOptions(type).device(place())).reshape(sizes), fresh(type, sizes, values),
                  "arange(" + range + element + ").reshape(" + text(sizes) + ")");
     Tensor evaluated = tensor(values, TensorOptions(type).device(place())).reshape(sizes);
-    add(evaluated, fresh(type, sizes, values),
-        "tensor(range(" + range + ")" + element + ").reshape(" + text(sizes) + ")");
+    add(evaluated, fresh(type, sizes, values), "tensor(range(" + range + ")" + element + ").reshape(" + text(sizes) + ")");
   }
 
   // --- views
@@ -301,8 +297,7 @@ class Program {
     if (kind == 5) {
       std::swap(m.sizes[d], m.sizes[o]);
       std::swap(m.strides[d], m.strides[o]);
-      return add(v.tensor.transpose(dim, other), m,
-                 v.name + ".transpose(" + at + ", " + std::to_string(other) + ")");
+      return add(v.tensor.transpose(dim, other), m, v.name + ".transpose(" + at + ", " + std::to_string(other) + ")");
     }
     if (m.sizes[d] == 0) return;
     if (kind == 6) {
@@ -310,8 +305,7 @@ class Program {
       m.offset += index * m.strides[d];
       m.sizes.erase(m.sizes.begin() + dim);
       m.strides.erase(m.strides.begin() + dim);
-      return add(v.tensor.select(dim, index), m,
-                 v.name + ".select(" + at + ", " + std::to_string(index) + ")");
+      return add(v.tensor.select(dim, index), m, v.name + ".select(" + at + ", " + std::to_string(index) + ")");
     }
     if (kind == 7 && m.sizes[d] == 1) {
       const int64_t size = 1 + below(3);
@@ -335,17 +329,14 @@ class Program {
         m.sizes.erase(m.sizes.begin() + static_cast<int64_t>(gone));
         m.strides.erase(m.strides.begin() + static_cast<int64_t>(gone));
       }
-      return add(v.tensor.diagonal(0, dim, other), m,
-                 v.name + ".diagonal(0, " + at + ", " + std::to_string(other) + ")");
+      return add(v.tensor.diagonal(0, dim, other), m, v.name + ".diagonal(0, " + at + ", " + std::to_string(other) + ")");
     }
-    const int64_t start = below(m.sizes[d]), stop = start + 1 + below(m.sizes[d] - start),
-                  step = 1 + below(3);
+    const int64_t start = below(m.sizes[d]), stop = start + 1 + below(m.sizes[d] - start), step = 1 + below(3);
     m.offset += start * m.strides[d];
     m.sizes[d] = (stop - start + step - 1) / step;
     m.strides[d] *= step;
     add(v.tensor.slice(dim, start, stop, step), m,
-        v.name + ".slice(" + at + ", " + std::to_string(start) + ", " + std::to_string(stop) + ", " +
-            std::to_string(step) + ")");
+        v.name + ".slice(" + at + ", " + std::to_string(start) + ", " + std::to_string(stop) + ", " + std::to_string(step) + ")");
   }
 
   // Any strides within the storage, often overlapping.
@@ -357,15 +348,13 @@ class Program {
     m.offset = below(count);
     int64_t left = count - 1 - m.offset;
     for (int64_t rank = below(4); rank > 0; --rank) {
-      const int64_t stride = below(5),
-                    size = 1 + below(stride == 0 ? 2 : std::min<int64_t>(left / stride + 1, 4));
+      const int64_t stride = below(5), size = 1 + below(stride == 0 ? 2 : std::min<int64_t>(left / stride + 1, 4));
       left -= stride * (size - 1);
       m.sizes.push_back(size);
       m.strides.push_back(stride);
     }
     add(v.tensor.as_strided(m.sizes, m.strides, m.offset), m,
-        v.name + ".as_strided(" + text(m.sizes) + ", " + text(m.strides) + ", " + std::to_string(m.offset) +
-            ")");
+        v.name + ".as_strided(" + text(m.sizes) + ", " + text(m.strides) + ", " + std::to_string(m.offset) + ")");
   }
 
   void view_as_other_type(const Variable& v) {
@@ -415,8 +404,7 @@ class Program {
         const Variable* w = operand_for(m.sizes);
         if (!w) return;
         const Ints other = spread(w->model, m.sizes).values();
-        for (size_t i = 0; i < values.size(); ++i)
-          values[i] = wrapping('-', values[i], cast(other[i], m.type));
+        for (size_t i = 0; i < values.size(); ++i) values[i] = wrapping('-', values[i], cast(other[i], m.type));
         return add_result(v.tensor - w->tensor.to(m.type), m.type, m.sizes, values,
                           v.name + " - " + w->name + ".to(k" + toString(m.type) + ")");
       }
@@ -427,8 +415,8 @@ class Program {
       }
       default: {
         if (m.rank() == 0 || m.sizes[0] == 0) return;
-        const Model first{m.memory, m.type, Ints(m.sizes.begin() + 1, m.sizes.end()),
-                          Ints(m.strides.begin() + 1, m.strides.end()), m.offset};
+        const Model first{m.memory, m.type, Ints(m.sizes.begin() + 1, m.sizes.end()), Ints(m.strides.begin() + 1, m.strides.end()),
+                          m.offset};
         Ints rows;
         for (int64_t row : {m.sizes[0] - 1, int64_t{0}}) {
           Model part = first;
@@ -438,8 +426,7 @@ class Program {
         }
         Ints sizes = m.sizes;
         sizes[0] = 2;
-        return add_result(v.tensor.index({tensor({-1, 0})}), m.type, sizes, rows,
-                          v.name + ".index({tensor({-1, 0})})");
+        return add_result(v.tensor.index({tensor({-1, 0})}), m.type, sizes, rows, v.name + ".index({tensor({-1, 0})})");
       }
     }
   }
@@ -477,8 +464,7 @@ class Program {
     } else if (w) {
       const Ints other = spread(w->model, m.sizes).values();
       const char op = kind == 4 ? '=' : kind == 5 ? '+' : '*';
-      for (size_t i = 0; i < values.size(); ++i)
-        values[i] = op == '=' ? other[i] : wrapping(op, values[i], cast(other[i], m.type));
+      for (size_t i = 0; i < values.size(); ++i) values[i] = op == '=' ? other[i] : wrapping(op, values[i], cast(other[i], m.type));
       const Tensor operand = w->tensor;
       how = std::string(op == '=' ? ".copy_(" : op == '+' ? ".add_(" : ".mul_(") + w->name + ")";
       act = [&, op, operand] {
@@ -593,9 +579,7 @@ class Program {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto argument = [&](int i, uint64_t otherwise) {
-    return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise;
-  };
+  const auto argument = [&](int i, uint64_t otherwise) { return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise; };
   const uint64_t programs = tenon::test::fuzz_cases(static_cast<int>(argument(1, 1000))), seed = argument(2, 1), only = argument(3, ~0ull);
   int failures = 0;
   for (uint64_t i = 0; i < programs; ++i) {
@@ -604,8 +588,8 @@ int main(int argc, char** argv) {
     try {
       program.run();
     } catch (const std::exception& e) {
-      std::printf("program %llu of seed %llu: %s\n%s\n", static_cast<unsigned long long>(i),
-                  static_cast<unsigned long long>(seed), e.what(), program.listing().c_str());
+      std::printf("program %llu of seed %llu: %s\n%s\n", static_cast<unsigned long long>(i), static_cast<unsigned long long>(seed),
+                  e.what(), program.listing().c_str());
       if (++failures == 3) break;
     }
   }

@@ -127,8 +127,7 @@ void replace_number(std::string& bytes, Random& random) {  // digits of a text b
 }
 
 void splice(std::string& bytes, const std::string& other, Random& random) {
-  const size_t from = below(random, other.size()),
-               length = below(random, std::min<size_t>(other.size() - from, 64) + 1);
+  const size_t from = below(random, other.size()), length = below(random, std::min<size_t>(other.size() - from, 64) + 1);
   const size_t at = below(random, bytes.size() + 1);
   const size_t replaced = one_in(random, 2) ? std::min(length, bytes.size() - at) : 0;
   bytes.replace(at, replaced, other.substr(from, length));
@@ -197,8 +196,7 @@ void read_safetensors(const std::string& bytes) {
 }
 void read_csv(const std::string& bytes) {
   const bool odd = bytes.size() % 2;
-  const io::Csv csv =
-      io::parse_csv(kName, bytes, {.delimiter = odd ? ';' : ',', .header = bytes.size() % 3 > 0});
+  const io::Csv csv = io::parse_csv(kName, bytes, {.delimiter = odd ? ';' : ',', .header = bytes.size() % 3 > 0});
   for (const Tensor& column : csv.columns) touch(column);
 }
 
@@ -211,9 +209,7 @@ void read_cifar(const std::string& bytes) {
   data::datasets::detail::CifarRecords records;
   data::datasets::detail::read_cifar_file(in, 1 + bytes.size() % 2, 10, records);
 }
-void read_image(const std::string& bytes) {
-  touch(io::decode_image_bytes(kName, bytes, static_cast<io::ImageMode>(bytes.size() % 5)));
-}
+void read_image(const std::string& bytes) { touch(io::decode_image_bytes(kName, bytes, static_cast<io::ImageMode>(bytes.size() % 5))); }
 
 // The checksums of a PNG's chunks, most of the time.
 void repair_png(std::string& bytes) {
@@ -239,8 +235,7 @@ struct FileReader {
 // What `write` puts into a file.
 template <typename F>
 std::string written(F write) {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("tenon_reader_fuzz_" + std::to_string(::getpid()));
+  const auto path = std::filesystem::temp_directory_path() / ("tenon_reader_fuzz_" + std::to_string(::getpid()));
   write(path.string());
   std::ifstream in(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(in), {}};
@@ -257,8 +252,7 @@ std::string compressed(const std::string& bytes) {  // by gzip
 }
 
 std::vector<FileReader> file_readers() {
-  const Tensor f = arange(12).to(kFloat).reshape({3, 4}), b = tensor({true, false, true}),
-               h = ones({2, 1, 2}, kHalf);
+  const Tensor f = arange(12).to(kFloat).reshape({3, 4}), b = tensor({true, false, true}), h = ones({2, 1, 2}, kHalf);
   std::vector<FileReader> readers = {{"npy", read_npy, repair_npy, 64, {}},
                                      {"npz", read_npz, repair_nothing, 1100, {}},
                                      {"safetensors", read_safetensors, repair_safetensors, 64, {}},
@@ -278,21 +272,15 @@ std::vector<FileReader> file_readers() {
     readers[1].seeds.push_back(written([&](const std::string& path) {
       io::save_npz(path, {{"weight", f}, {"b", b}, {"zeros", zeros({2000})}}, compressed);
     }));
-    readers[1].seeds.push_back(written([&](const std::string& path) {
-      io::save_npz(path, {{"h", h}}, compressed);
-    }));
+    readers[1].seeds.push_back(written([&](const std::string& path) { io::save_npz(path, {{"h", h}}, compressed); }));
   }
   readers[1].seeds.push_back(written([&](const std::string& path) { io::save_npz(path, {}); }));
   readers[2].seeds.push_back(written([&](const std::string& path) {
-    io::save_safetensors(path, {{"weight", f}, {"b", b}, {"half", h}, {"none", zeros({0, 3})}},
-                         {{"format", "pt"}});
+    io::save_safetensors(path, {{"weight", f}, {"b", b}, {"half", h}, {"none", zeros({0, 3})}}, {{"format", "pt"}});
   }));
-  readers[2].seeds.push_back(written([&](const std::string& path) {
-    io::save_safetensors(path, {{"w", f}});
-  }));
-  readers[3].seeds = {"a,b,c,d\n1,2.5,x,true\n-4,,\"y \"\"q\"\"\nz\",False\n6,1e3,x,\n",
-                      "a;b\r\n1;nan\r\n2;9223372036854775808\r\n", "1,2\r3,4\r\r5,6",
-                      "one\nred\n\"green\"\nNA\n"};
+  readers[2].seeds.push_back(written([&](const std::string& path) { io::save_safetensors(path, {{"w", f}}); }));
+  readers[3].seeds = {"a,b,c,d\n1,2.5,x,true\n-4,,\"y \"\"q\"\"\nz\",False\n6,1e3,x,\n", "a;b\r\n1;nan\r\n2;9223372036854775808\r\n",
+                      "1,2\r3,4\r\r5,6", "one\nred\n\"green\"\nNA\n"};
   const std::string labels("\0\0\x8\1\0\0\0\3\1\2\3", 11), images("\0\0\x8\3\0\0\0\1\0\0\0\2\0\0\0\3abcdef", 22);
   readers[4].seeds = {labels, images, compressed(labels), compressed(images)};
   readers[5].seeds = {std::string(3073, '\1'), std::string(2 * 3074, '\2')};
@@ -313,8 +301,8 @@ uint64_t running_seed = 0;
 
 [[noreturn]] void fail(const std::string& reason) {
   std::fprintf(stderr, "reader_fuzz: %s\nrepeat: reader_fuzz %lld %llu %s %lld\n", reason.c_str(),
-               static_cast<long long>(running_input + 1), static_cast<unsigned long long>(running_seed),
-               running_reader, static_cast<long long>(running_input));
+               static_cast<long long>(running_input + 1), static_cast<unsigned long long>(running_seed), running_reader,
+               static_cast<long long>(running_input));
   std::abort();
 }
 void on_alarm(int) { fail("no answer within a minute"); }
@@ -356,27 +344,22 @@ bool accepted(F read, const char* start, size_t memory_bound, Outcome& outcome) 
   }
   const runtime::MemoryStats after = runtime::memory_stats();
   if (after.live_buffers != before.live_buffers) fail("a buffer is left over");
-  const size_t largest =
-      std::max(largest_request, static_cast<size_t>(after.peak_allocated - before.allocated));
-  if (largest > memory_bound)
-    fail("took " + std::to_string(largest) + " bytes, more than " + std::to_string(memory_bound));
+  const size_t largest = std::max(largest_request, static_cast<size_t>(after.peak_allocated - before.allocated));
+  if (largest > memory_bound) fail("took " + std::to_string(largest) + " bytes, more than " + std::to_string(memory_bound));
   outcome.largest = std::max(outcome.largest, largest);
   ++(result ? outcome.accepted : outcome.rejected);
   return result;
 }
 
 void report(const char* name, const Outcome& outcome) {
-  std::printf(
-      "%-12s %lld inputs: %lld accepted, %lld rejected with %zu kinds of message, at most %zu bytes taken\n",
-      name, static_cast<long long>(outcome.accepted + outcome.rejected),
-      static_cast<long long>(outcome.accepted), static_cast<long long>(outcome.rejected),
-      outcome.messages.size(), outcome.largest);
+  std::printf("%-12s %lld inputs: %lld accepted, %lld rejected with %zu kinds of message, at most %zu bytes taken\n", name,
+              static_cast<long long>(outcome.accepted + outcome.rejected), static_cast<long long>(outcome.accepted),
+              static_cast<long long>(outcome.rejected), outcome.messages.size(), outcome.largest);
   std::fflush(stdout);
 }
 
 Random generator(int64_t input) {
-  std::seed_seq seed{running_seed, static_cast<uint64_t>(running_reader[0] * 256 + running_reader[2]),
-                     static_cast<uint64_t>(input)};
+  std::seed_seq seed{running_seed, static_cast<uint64_t>(running_reader[0] * 256 + running_reader[2]), static_cast<uint64_t>(input)};
   return Random(seed);
 }
 
@@ -389,8 +372,7 @@ void fuzz_file(const FileReader& reader, int64_t first, int64_t end) {
     const std::string& other = reader.seeds[below(random, reader.seeds.size())];
     for (uint64_t n = 1 + below(random, 4); n > 0; --n) damage(bytes, other, random);
     if (!one_in(random, 3)) reader.repair(bytes);
-    accepted([&] { reader.read(bytes); }, kName, (size_t{1} << 16) + reader.expansion * bytes.size(),
-             outcome);
+    accepted([&] { reader.read(bytes); }, kName, (size_t{1} << 16) + reader.expansion * bytes.size(), outcome);
   }
   report(reader.name, outcome);
 }
@@ -404,8 +386,7 @@ struct Producer {
 
   explicit Producer(Random& random) {
     const auto dims = static_cast<int32_t>(below(random, 4));
-    constexpr DLDataType types[] = {
-        {kDLFloat, 64, 1}, {kDLFloat, 32, 1}, {kDLInt, 64, 1}, {kDLUInt, 8, 1}, {kDLBool, 8, 1}};
+    constexpr DLDataType types[] = {{kDLFloat, 64, 1}, {kDLFloat, 32, 1}, {kDLInt, 64, 1}, {kDLUInt, 8, 1}, {kDLBool, 8, 1}};
     int64_t stride = 1;
     for (int32_t d = dims; d-- > 0;) {
       shape[static_cast<size_t>(d)] = static_cast<int64_t>(below(random, 4));
@@ -420,8 +401,7 @@ struct Producer {
                          one_in(random, 2) ? strides.data() : nullptr,
                          0};
     managed.manager_ctx = this;
-    if (!one_in(random, 16))
-      managed.deleter = [](DLManagedTensor* self) { ++static_cast<Producer*>(self->manager_ctx)->deleted; };
+    if (!one_in(random, 16)) managed.deleter = [](DLManagedTensor* self) { ++static_cast<Producer*>(self->manager_ctx)->deleted; };
   }
 
   void damage(Random& random) {
@@ -448,8 +428,7 @@ struct Producer {
     const auto first = reinterpret_cast<uintptr_t>(managed.dl_tensor.data) + managed.dl_tensor.byte_offset;
     int64_t last = 0;
     for (int64_t d = 0; d < x.dim(); ++d) last += (x.size(d) - 1) * x.stride(d);
-    return first >= begin && last < 64 &&
-           first + static_cast<uintptr_t>((last + 1) * x.element_size()) <= begin + sizeof memory;
+    return first >= begin && last < 64 && first + static_cast<uintptr_t>((last + 1) * x.element_size()) <= begin + sizeof memory;
   }
 };
 

@@ -24,8 +24,8 @@
 #include <map>
 #include <sstream>
 
-#include "frontend/ops/function_cases.h"
 #include "frontend/golden.h"
+#include "frontend/ops/function_cases.h"
 #include "frontend/python/call.h"
 #include "frontend/python/python.h"
 
@@ -93,8 +93,7 @@ Tensor numbers(const Call& c, int64_t steps) {
     state = (state * 1103515245 + 12345) % (int64_t{1} << 31);
     v = static_cast<double>((state >> 8) % (4 * steps + 1) - 2 * steps) / static_cast<double>(steps);
   }
-  const tenon::ScalarType type =
-      c.has(2, "dtype") ? c.need(2, "dtype").as<tenon::ScalarType>() : tenon::kDouble;
+  const tenon::ScalarType type = c.has(2, "dtype") ? c.need(2, "dtype").as<tenon::ScalarType>() : tenon::kDouble;
   return tenon::tensor(values, tenon::kDouble).to(type).view(shape).clone();
 }
 
@@ -123,8 +122,7 @@ Tensor example(const Call& c) {
 Value function(const Call& c) {
   static const std::map<std::string, const functions::Case*> cases = [] {
     std::map<std::string, const functions::Case*> by_text;
-    for (size_t i = 0; i < std::size(functions::kCases); ++i)
-      by_text[table().at("cases").at(i).at("expression")] = &functions::kCases[i];
+    for (size_t i = 0; i < std::size(functions::kCases); ++i) by_text[table().at("cases").at(i).at("expression")] = &functions::kCases[i];
     return by_text;
   }();
   functions::Row operands;
@@ -206,9 +204,7 @@ struct Difference : std::runtime_error {
   Difference(const std::string& kind, const std::string& what) : std::runtime_error(kind + ": " + what) {}
 };
 
-const char* name_of(tenon::ScalarType type) {
-  return golden::kDtypeNames.at(static_cast<size_t>(type)).c_str();
-}
+const char* name_of(tenon::ScalarType type) { return golden::kDtypeNames.at(static_cast<size_t>(type)).c_str(); }
 
 // Throws where the tensor is not what the line says. What is allowed follows the largest of the elements,
 // since sums cancel.
@@ -228,8 +224,7 @@ void compare(const Value& v, const std::string& line, double tolerance) {
   words >> type >> grad >> shape;
   std::ostringstream sizes;
   for (int64_t size : x.sizes()) sizes << (sizes.tellp() > 0 ? "," : "") << size;
-  if (type != name_of(x.scalar_type()))
-    throw Difference("type", std::string(name_of(x.scalar_type())) + ", not " + line);
+  if (type != name_of(x.scalar_type())) throw Difference("type", std::string(name_of(x.scalar_type())) + ", not " + line);
   if (shape != "[" + sizes.str() + "]") throw Difference("shape", "[" + sizes.str() + "], not " + line);
   std::vector<double> wanted, got;
   while (words >> word) wanted.push_back(std::strtod(word.c_str(), nullptr));
@@ -241,12 +236,10 @@ void compare(const Value& v, const std::string& line, double tolerance) {
     if (got[i] == wanted.at(i) || (std::isnan(got[i]) && std::isnan(wanted[i]))) continue;
     if (std::abs(got[i] - wanted[i]) <= tolerance * largest) continue;
     std::ostringstream out;
-    out << "element " << i << " is " << got[i] << ", not " << wanted[i] << ", in "
-        << tenon::repr(flat.view(x.sizes()));
+    out << "element " << i << " is " << got[i] << ", not " << wanted[i] << ", in " << tenon::repr(flat.view(x.sizes()));
     throw Difference("value", out.str());
   }
-  if ((grad == "g") != x.requires_grad())
-    throw Difference("requires_grad", grad == "g" ? "false, not true" : "true, not false");
+  if ((grad == "g") != x.requires_grad()) throw Difference("requires_grad", grad == "g" ? "false, not true" : "true, not false");
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -262,32 +255,31 @@ void run(const Program& p) {
   const double tolerance = p.type == "float64" ? 1e-6 : 1e-3;
   size_t shown = 0;
   tenon::manual_seed(0);
-  const python::Variables variables = {
-      {"show", builtin([&](const Call& c) -> Value {
-         const Value v = c.positional.at(0);
-         c.used_positions.insert(0);
-         if (shown == p.shown.size()) throw Difference("error", "none, not " + p.end);
-         try {
-           compare(v, p.shown[shown], tolerance);
-         } catch (const Difference& d) {
-           throw std::runtime_error(std::string(d.what()) + " (show " + std::to_string(shown + 1) + ")");
-         }
-         ++shown;
-         return python::None{};
-       })},
-      {"name", builtin([](const Call& c) -> Value {
-         const auto fn = c.tensor(0).grad_fn();
-         return fn ? fn->name() : "None";
-       })},
-      {"leaf", builtin([](const Call& c) -> Value { return numbers(c, 1000); })},
-      {"ties", builtin([](const Call& c) -> Value { return numbers(c, 4); })},
-      {"given", builtin([](const Call& c) -> Value { return given(c); })},
-      {"example", builtin([](const Call& c) -> Value { return example(c); })},
-      {"layer", builtin(layer)},
-      {"parameter", builtin(parameter)},
-      {"checkpointed", builtin(checkpointed)},
-      {"written_out", builtin(written_out)},
-      {"function", builtin(function)}};
+  const python::Variables variables = {{"show", builtin([&](const Call& c) -> Value {
+                                          const Value v = c.positional.at(0);
+                                          c.used_positions.insert(0);
+                                          if (shown == p.shown.size()) throw Difference("error", "none, not " + p.end);
+                                          try {
+                                            compare(v, p.shown[shown], tolerance);
+                                          } catch (const Difference& d) {
+                                            throw std::runtime_error(std::string(d.what()) + " (show " + std::to_string(shown + 1) + ")");
+                                          }
+                                          ++shown;
+                                          return python::None{};
+                                        })},
+                                       {"name", builtin([](const Call& c) -> Value {
+                                          const auto fn = c.tensor(0).grad_fn();
+                                          return fn ? fn->name() : "None";
+                                        })},
+                                       {"leaf", builtin([](const Call& c) -> Value { return numbers(c, 1000); })},
+                                       {"ties", builtin([](const Call& c) -> Value { return numbers(c, 4); })},
+                                       {"given", builtin([](const Call& c) -> Value { return given(c); })},
+                                       {"example", builtin([](const Call& c) -> Value { return example(c); })},
+                                       {"layer", builtin(layer)},
+                                       {"parameter", builtin(parameter)},
+                                       {"checkpointed", builtin(checkpointed)},
+                                       {"written_out", builtin(written_out)},
+                                       {"function", builtin(function)}};
   try {
     python::run(p.text + "out = 0\n", variables);
   } catch (const tenon::Error& e) {
@@ -295,10 +287,8 @@ void run(const Program& p) {
       throw Difference("refused", "after show " + std::to_string(shown) + ": " + first_line(e.what()));
     if (!p.end.starts_with(kind_of(e) + ":"))
       throw Difference("class of error", kind_of(e) + ": " + first_line(e.what()) + ", not " + p.end);
-    const std::string wanted = golden::as_tenon(p.end.substr(p.end.find(": ") + 2)),
-                      got = golden::as_tenon(first_line(e.what()));
-    if (std::getenv("TENON_PROGRAM_TEXTS") && got != wanted)
-      throw Difference("text of error", got + ", not " + wanted);
+    const std::string wanted = golden::as_tenon(p.end.substr(p.end.find(": ") + 2)), got = golden::as_tenon(first_line(e.what()));
+    if (std::getenv("TENON_PROGRAM_TEXTS") && got != wanted) throw Difference("text of error", got + ", not " + wanted);
     return;
   }
   if (!p.end.empty()) throw Difference("error", "none, not " + p.end);

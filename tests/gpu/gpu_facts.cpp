@@ -57,7 +57,8 @@ class Ceilings {
     check(api_.memory_allocate(&a, bytes), "cuMemAlloc");
     check(api_.memory_allocate(&b, bytes), "cuMemAlloc");
     check(api_.host_allocate(&pinned, bytes / 4, kHostAllocPortable), "cuMemHostAlloc");
-    rate("copy within the device, read and written", 2. * static_cast<double>(bytes), [&] { return api_.copy_within(b, a, bytes, stream_); });
+    rate("copy within the device, read and written", 2. * static_cast<double>(bytes),
+         [&] { return api_.copy_within(b, a, bytes, stream_); });
     rate("fill", static_cast<double>(bytes), [&] { return api_.fill_bytes(a, 1, bytes, stream_); });
     rate("copy to the device, pinned", static_cast<double>(bytes) / 4, [&] { return api_.copy_in(a, pinned, bytes / 4, stream_); });
     rate("copy to the host, pinned", static_cast<double>(bytes) / 4, [&] { return api_.copy_out(pinned, a, bytes / 4, stream_); });

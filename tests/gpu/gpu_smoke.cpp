@@ -102,10 +102,8 @@ bool report(const std::string& name, double bound, const std::function<std::stri
     wrong = std::string("error: ") + e.what();
   }
   char result[64] = "ok";
-  if (bound > 0)
-    std::snprintf(result, sizeof result, "ok error %.1e, bound %.1e", worst, bound);
-  else if (bound == 0)
-    std::snprintf(result, sizeof result, "ok bits");
+  if (bound > 0) std::snprintf(result, sizeof result, "ok error %.1e, bound %.1e", worst, bound);
+  else if (bound == 0) std::snprintf(result, sizeof result, "ok bits");
   std::printf("%s %s%s\n", name.c_str(), wrong.empty() ? result : ("wrong: " + wrong).c_str(), kernels_text().c_str());
   std::fflush(stdout);
   return wrong.empty();

@@ -67,7 +67,8 @@ std::string unlike(const Trained& a, const Trained& b) {
     if (a.losses[i] != b.losses[i]) return text.str();
   }
   for (size_t i = 0; i < a.weights.size(); ++i) {
-    if (const std::string where = difference(a.weights[i], b.weights[i], 0); !where.empty()) return "parameter " + std::to_string(i) + ": " + where;
+    if (const std::string where = difference(a.weights[i], b.weights[i], 0); !where.empty())
+      return "parameter " + std::to_string(i) + ": " + where;
   }
   if (!(a.losses.back() < a.losses.front())) return "the loss does not fall";
   return "";
@@ -91,7 +92,8 @@ std::string product_in_graph(ScalarType type, int64_t rows, int64_t columns, int
     const auto step = [&](const Tensor& x, const Tensor& y) { return ((x * run).matmul(y) + run).cumsum(0); };
     const Tensor got = step(there_a, there_b);
     eval({got});
-    if (const std::string where = difference(got.cpu(), step(a, b), bound); !where.empty()) return "run " + std::to_string(run) + ": " + where;
+    if (const std::string where = difference(got.cpu(), step(a, b), bound); !where.empty())
+      return "run " + std::to_string(run) + ": " + where;
   }
   return "";
 }
@@ -106,7 +108,9 @@ std::string lost_index() {
   });
   if (text.find("out of bounds") == std::string::npos) return "no error of the index, but '" + text + "'";
   if (!equal(other.cpu(), (table * 3).exp())) return "a value that was there before is another";
-  return equal(there.index_select(0, (arange(6) * 8).to(gpu())).cpu(), table.index_select(0, arange(6) * 8)) ? "" : "rows are wrong after the error";
+  return equal(there.index_select(0, (arange(6) * 8).to(gpu())).cpu(), table.index_select(0, arange(6) * 8))
+             ? ""
+             : "rows are wrong after the error";
 }
 
 std::string out_of_memory() {
@@ -195,7 +199,8 @@ std::string transfers() {  // pageable and pinned, small and larger than the rin
   for (const int64_t count : {int64_t{1}, int64_t{1000}, int64_t{3} << 20, int64_t{9} << 20}) {
     const Tensor x = arange(count, kInt), pinned = x.pin_memory();
     const Tensor a = x.to(gpu()), b = pinned.to(gpu(), /*non_blocking=*/true);
-    if (!equal(a.cpu(), x) || !equal(b.cpu(), x) || !equal((b + a).cpu(), x + x)) return std::to_string(count) + " numbers come back as others";
+    if (!equal(a.cpu(), x) || !equal(b.cpu(), x) || !equal((b + a).cpu(), x + x))
+      return std::to_string(count) + " numbers come back as others";
   }
   return "";
 }

@@ -62,14 +62,16 @@ void add_maps(std::vector<SmokeRow>& rows) {
     }));
     rows.push_back(bits(std::string("minus_") + name, [=](const Device& d) {  // a -0 that is chosen beside 1 and -1
       const Tensor x = edges(t, d), y = edges(t, d).roll(13);
-      return Outputs{-x, -x.sign(), -(x < y).to(t), -x.sign() * y, -where(x < y, x.sign(), zeros_like(x)), (x + x.floor()).sum(0, true).sign().neg()};
+      return Outputs{
+          -x, -x.sign(), -(x < y).to(t), -x.sign() * y, -where(x < y, x.sign(), zeros_like(x)), (x + x.floor()).sum(0, true).sign().neg()};
     }));
   }
   for (const auto& [type, name] : kIntegers) {
     const ScalarType t = type;
     rows.push_back(bits(std::string("map_") + name, [=](const Device& d) {
       const Tensor x = values({1000}, t, d), y = values({1000}, t, d, 2);
-      return Outputs{x * y + 3, x.bitwise_and(y), floor_divide(x, y.abs().bitwise_or(1)), x.remainder(y.abs().bitwise_or(1)), maximum(x, y), x == y};
+      return Outputs{x * y + 3, x.bitwise_and(y), floor_divide(x, y.abs().bitwise_or(1)), x.remainder(y.abs().bitwise_or(1)), maximum(x, y),
+                     x == y};
     }));
   }
   rows.push_back(bits("maths_f32", [](const Device& d) {
@@ -112,7 +114,8 @@ void add_reductions(std::vector<SmokeRow>& rows) {
     }));
   }
   rows.push_back(bits("softmax_long_rows", [](const Device& d) {  // as much shared memory as a block may have, and more
-    return Outputs{values({3, 40000}, kFloat, d).softmax(1), values({2, 70000}, kFloat, d).softmax(1), values({2, 65536}, kHalf, d).log_softmax(1)};
+    return Outputs{values({3, 40000}, kFloat, d).softmax(1), values({2, 70000}, kFloat, d).softmax(1),
+                   values({2, 65536}, kHalf, d).log_softmax(1)};
   }));
   rows.push_back(bits("sums_of_many_blocks", [](const Device& d) {  // whose values pass through shared memory, in one tile and in several
     const Tensor x = values({3, 530001}, kFloat, d);
@@ -125,7 +128,8 @@ void add_reductions(std::vector<SmokeRow>& rows) {
   }));
   rows.push_back(bits("extremes_and_places", [](const Device& d) {
     const Tensor x = values({64, 513}, kFloat, d), i = values({64, 513}, kLong, d);
-    return Outputs{x.argmax(1), x.amax(0), std::get<1>(x.min(0)), i.sum(1), i.prod(1), i.amax(1), (x > 0).any(1), (x > -3).all(0), (x > 0).sum()};
+    return Outputs{x.argmax(1), x.amax(0),      std::get<1>(x.min(0)), i.sum(1),     i.prod(1),
+                   i.amax(1),   (x > 0).any(1), (x > -3).all(0),       (x > 0).sum()};
   }));
 }
 
@@ -192,7 +196,9 @@ void add_scans_and_calls(std::vector<SmokeRow>& rows) {
   }));
 }
 
-Tensor product(IntArrayRef a, IntArrayRef b, ScalarType type, const Device& d) { return values(a, type, d, 3).matmul(values(b, type, d, 4)); }
+Tensor product(IntArrayRef a, IntArrayRef b, ScalarType type, const Device& d) {
+  return values(a, type, d, 3).matmul(values(b, type, d, 4));
+}
 
 void add_products(std::vector<SmokeRow>& rows) {
   // Shapes for which the model takes each of its tiles on a GPU of 132 multiprocessors. By threads sums have
@@ -201,12 +207,14 @@ void add_products(std::vector<SmokeRow>& rows) {
     const char* name;
     int64_t batch, m, n, k;
   };
-  const Shape by_threads[] = {{"128x128", 16, 512, 512, 72}, {"128x64", 1, 512, 4096, 72}, {"64x64", 500, 48, 48, 72},   {"32x32", 1, 48, 4096, 300},
-                              {"16x16", 1, 9, 8, 300},       {"16x256", 16, 16, 4096, 72}, {"256x16", 16, 4096, 16, 72}, {"8x256", 16, 8, 4096, 72},
-                              {"256x8", 16, 4096, 8, 72},    {"16x64", 500, 8, 48, 72},    {"64x16", 500, 48, 8, 72},    {"vector", 1, 1, 512, 700},
+  const Shape by_threads[] = {{"128x128", 16, 512, 512, 72}, {"128x64", 1, 512, 4096, 72}, {"64x64", 500, 48, 48, 72},
+                              {"32x32", 1, 48, 4096, 300},   {"16x16", 1, 9, 8, 300},      {"16x256", 16, 16, 4096, 72},
+                              {"256x16", 16, 4096, 16, 72},  {"8x256", 16, 8, 4096, 72},   {"256x8", 16, 4096, 8, 72},
+                              {"16x64", 500, 8, 48, 72},     {"64x16", 500, 48, 8, 72},    {"vector", 1, 1, 512, 700},
                               {"tiny", 500, 3, 3, 3},        {"odd", 12, 33, 65, 41}};
-  const Shape by_warps[] = {{"128x128", 16, 512, 512, 72}, {"chains", 16, 512, 512, 264}, {"128x64", 16, 4096, 48, 72}, {"64x128", 16, 48, 4096, 72}, {"64x64", 500, 48, 48, 72},
-                            {"32x32", 1, 9, 8, 1000},      {"128x16", 16, 4096, 8, 72},   {"16x128", 16, 8, 4096, 72},  {"odd", 3, 77, 83, 91}};
+  const Shape by_warps[] = {{"128x128", 16, 512, 512, 72}, {"chains", 16, 512, 512, 264}, {"128x64", 16, 4096, 48, 72},
+                            {"64x128", 16, 48, 4096, 72},  {"64x64", 500, 48, 48, 72},    {"32x32", 1, 9, 8, 1000},
+                            {"128x16", 16, 4096, 8, 72},   {"16x128", 16, 8, 4096, 72},   {"odd", 3, 77, 83, 91}};
   const auto some = [](int64_t size) { return size >= 500 ? large(size) : size; };
   const auto of_shape = [=](const Shape& s, ScalarType type, const Device& d) {
     return Outputs{product({some(s.batch), some(s.m), s.k}, {some(s.batch), s.k, some(s.n)}, type, d)};
@@ -252,7 +260,8 @@ void add_products(std::vector<SmokeRow>& rows) {
   rows.push_back(bits("windows_f32", [](const Device& d) {  // of few channels, in many blocks
     const Tensor x = values({large(256), 3, 32, 32}, kFloat, d), w = values({16, 3, 3, 3}, kFloat, d), b = values({16}, kFloat, d);
     const Tensor y = values({large(256), 1, 28, 28}, kFloat, d), v = values({20, 1, 5, 5}, kFloat, d);
-    return Outputs{F::conv2d(x, w, F::Conv2dFuncOptions().bias(b).padding(1)).relu(), F::conv2d(y, v, F::Conv2dFuncOptions().stride(2)).tanh()};
+    return Outputs{F::conv2d(x, w, F::Conv2dFuncOptions().bias(b).padding(1)).relu(),
+                   F::conv2d(y, v, F::Conv2dFuncOptions().stride(2)).tanh()};
   }));
   for (const auto& [type, name] : kHalves) {  // small, and in copies with the channels last
     const ScalarType t = type;
@@ -260,7 +269,8 @@ void add_products(std::vector<SmokeRow>& rows) {
       rows.push_back(near(std::string(images == 4 ? "conv_" : "conv_large_") + name, bound_of(t), [=](const Device& d) {
         Tensor x = values({images, 24, 20, 20}, t, d), w = values({32, 24, 3, 3}, t, d);
         for (Tensor* leaf : {&x, &w}) leaf->requires_grad_();
-        const Tensor y = F::conv2d(x, w, F::Conv2dFuncOptions().padding(1)).relu(), z = F::conv2d(x, w, F::Conv2dFuncOptions().stride(2).dilation(2));
+        const Tensor y = F::conv2d(x, w, F::Conv2dFuncOptions().padding(1)).relu(),
+                     z = F::conv2d(x, w, F::Conv2dFuncOptions().stride(2).dilation(2));
         (y.to(kFloat).mean() + z.to(kFloat).mean()).backward();
         return Outputs{y.detach(), z.detach(), x.grad(), w.grad()};
       }));
@@ -282,7 +292,9 @@ void add_attention(std::vector<SmokeRow>& rows) {
     const ScalarType t = type;
     const double bound = t == kFloat ? 1e-4 : 4 * bound_of(t);
     rows.push_back(near(std::string("attention_") + name, bound, [=](const Device& d) { return attend({2, 3, 150, 64}, t, false, d); }));
-    rows.push_back(near(std::string("attention_causal_") + name, bound, [=](const Device& d) { return attend({1, 2, 200, 40}, t, true, d); }));
+    rows.push_back(near(std::string("attention_causal_") + name, bound, [=](const Device& d) {
+      return attend({1, 2, 200, 40}, t, true, d);
+    }));
   }
   rows.push_back(near("attention_f16_128", 4 * kHalfBound, [](const Device& d) { return attend({1, 2, 130, 128}, kHalf, true, d); }));
 }

@@ -39,10 +39,10 @@ TEST_CASE("what lies between two bounds, at one of them, at both, beyond ones th
   struct Row {
     double x, min, max, of_x, of_min, of_max;
   };
-  const std::vector<Row> rows = {{-1, 0, 1, 0, 1, 0},       {0, 0, 1, .5, .5, 0},      {.5, 0, 1, 1, 0, 0},        {1, 0, 1, .5, 0, .5}, {2, 0, 1, 0, 0, 1},
-                                 {-1, 0, 0, 0, 1, 0},       {0, 0, 0, 1, 0, 0},        {1, 0, 0, 0, 0, 1},         {0, 1, 0, 0, 0, 1},   {2, 1, 0, 0, 0, 1},
-                                 {kNan, 0, 1, 1, 0, 0},     {kNan, 1, 0, 1, 0, 1},     {-1, kNan, 0, 1, 0, 0},     {1, kNan, 0, 0, 0, 0}, {-1, 0, kNan, 0, 0, 0},
-                                 {1, 0, kNan, 1, 0, 0}};
+  const std::vector<Row> rows = {{-1, 0, 1, 0, 1, 0},    {0, 0, 1, .5, .5, 0},  {.5, 0, 1, 1, 0, 0},    {1, 0, 1, .5, 0, .5},
+                                 {2, 0, 1, 0, 0, 1},     {-1, 0, 0, 0, 1, 0},   {0, 0, 0, 1, 0, 0},     {1, 0, 0, 0, 0, 1},
+                                 {0, 1, 0, 0, 0, 1},     {2, 1, 0, 0, 0, 1},    {kNan, 0, 1, 1, 0, 0},  {kNan, 1, 0, 1, 0, 1},
+                                 {-1, kNan, 0, 1, 0, 0}, {1, kNan, 0, 0, 0, 0}, {-1, 0, kNan, 0, 0, 0}, {1, 0, kNan, 1, 0, 0}};
   const auto column = [&](double Row::*field) {
     std::vector<double> values;
     for (const Row& row : rows) values.push_back(row.*field);

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <span>
 
-#include "frontend/ops/function_cases.h"
 #include "frontend/golden.h"
+#include "frontend/ops/function_cases.h"
 #include "gradients/jacobian.h"
 
 namespace {
@@ -50,7 +50,8 @@ constexpr Difference kNotPyTorchs[] = {
     {"zeta", "special::zeta(", 1, "where zeta is inf the gradient is 0 here, and there that of a finite sum"},
     {"line", "special::log_ndtr(", -1, "there half the digits are lost on the left"},
     {"twins", "as_strided_scatter(", -1, "what is not written has a gradient, there what is"},
-    {"labelling", "F::ctc_loss(a, b, c, d, F::CTCLossFuncOptions().blank(3)", 1, "a label is the blank: for PyTorch's way back it is another one"},
+    {"labelling", "F::ctc_loss(a, b, c, d, F::CTCLossFuncOptions().blank(3)", 1,
+     "a label is the blank: for PyTorch's way back it is another one"},
     {"labelling", "F::ctc_loss(", 2, "a labelling without an alignment has the loss inf; its gradient is nan there"},
 };
 
@@ -60,7 +61,8 @@ const json& table() {
 }
 Tensor unpack(const json& entry) {
   static std::string blob = golden::read("functions.bin");
-  const Tensor x = from_blob(blob.data() + entry.at("at").get<size_t>(), entry.at("shape").get<std::vector<int64_t>>(), kTypes.at(entry.at("dtype")));
+  const Tensor x =
+      from_blob(blob.data() + entry.at("at").get<size_t>(), entry.at("shape").get<std::vector<int64_t>>(), kTypes.at(entry.at("dtype")));
   return x.clone();
 }
 
@@ -77,9 +79,7 @@ Tensor gradient(const functions::Case& c, Row row, size_t i) {
   return results.empty() ? Tensor() : autograd::grad(results, {row[i]}, weights, nullopt, false, true)[0];
 }
 
-double epsilon(ScalarType type) {
-  return type == kHalf ? 0x1p-10 : type == kBFloat16 ? 0x1p-7 : type == kFloat ? 0x1p-23 : 0x1p-52;
-}
+double epsilon(ScalarType type) { return type == kHalf ? 0x1p-10 : type == kBFloat16 ? 0x1p-7 : type == kFloat ? 0x1p-23 : 0x1p-52; }
 // The first element that is further away than allowed, in words; empty if there is none.
 std::string difference(const Tensor& got, const Tensor& wanted, double ulps) {
   if (!got.defined()) return wanted.count_nonzero().item<int64_t>() == 0 ? "" : "no gradient";

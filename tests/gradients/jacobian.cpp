@@ -112,8 +112,7 @@ void compare(Count& count, double got, const Slope& s, size_t k, double size, si
   const double allowed = 2e-5 * std::abs(s.central[k]) + 1e-6 + 1e-9 * size;
   if (std::abs(got - s.central[k]) <= allowed || !count.wrong.empty()) return;
   char text[200];
-  std::snprintf(text, sizeof text, "d output[%zu] / d input %zu[%zu] is %.12g, by differences %.12g", k, input, element, got,
-                s.central[k]);
+  std::snprintf(text, sizeof text, "d output[%zu] / d input %zu[%zu] is %.12g, by differences %.12g", k, input, element, got, s.central[k]);
   count.wrong = text;
 }
 
@@ -162,9 +161,7 @@ Count second_order(const Case& c) {
   const Tensors x = leaves(c), asked = of(c, x), outputs = run(c, x);
   const Tensors w = weights_like(outputs, 3), u = weights_like(asked, 77);
   const Numbers along = joined(u);
-  const auto projected = [&](const Tensors& at) {
-    return Numbers{product(along, joined(gradients(run(c, at), of(c, at), w, false)))};
-  };
+  const auto projected = [&](const Tensors& at) { return Numbers{product(along, joined(gradients(run(c, at), of(c, at), w, false)))}; };
   const Tensors first = gradients(outputs, asked, w, true);
   Tensors tracked, of_tracked;
   for (size_t i = 0; i < first.size(); ++i) {

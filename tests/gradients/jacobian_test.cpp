@@ -35,8 +35,9 @@ const std::map<std::string, std::string> kNotTheDerivative = {
 
 tenon::ScalarType type_of(const std::string& name) {
   static const std::map<std::string, tenon::ScalarType> types = {
-      {"bool", tenon::kBool},   {"uint8", tenon::kByte},   {"int8", tenon::kChar},         {"int16", tenon::kShort},   {"int32", tenon::kInt},
-      {"int64", tenon::kLong}, {"float16", tenon::kHalf}, {"bfloat16", tenon::kBFloat16}, {"float32", tenon::kFloat}, {"float64", tenon::kDouble}};
+      {"bool", tenon::kBool},     {"uint8", tenon::kByte},    {"int8", tenon::kChar},    {"int16", tenon::kShort},
+      {"int32", tenon::kInt},     {"int64", tenon::kLong},    {"float16", tenon::kHalf}, {"bfloat16", tenon::kBFloat16},
+      {"float32", tenon::kFloat}, {"float64", tenon::kDouble}};
   return types.at(name);
 }
 
@@ -69,7 +70,8 @@ std::vector<Named> table() {
     Named named{c["name"], c["expr"], {}};
     for (size_t i = 0; i < c["inputs"].size(); ++i) {
       const json& x = c["inputs"][i];
-      Tensor value = tenon::from_blob(blob.data() + x["at"].get<size_t>(), x["shape"].get<std::vector<int64_t>>(), type_of(x["dtype"])).clone();
+      Tensor value =
+          tenon::from_blob(blob.data() + x["at"].get<size_t>(), x["shape"].get<std::vector<int64_t>>(), type_of(x["dtype"])).clone();
       if (value.is_floating_point()) value = value.to(tenon::kDouble);
       tenon::eval(value);
       named.c.inputs.push_back(value);
@@ -111,7 +113,8 @@ struct Total {
   int64_t cases = 0, compared = 0, skipped = 0, refused = 0;
 };
 template <typename Check>
-Total over_table(Check check, bool (*leave_out)(const std::string&) = [](const std::string&) { return false; }) {
+Total over_table(
+    Check check, bool (*leave_out)(const std::string&) = [](const std::string&) { return false; }) {
   Total total;
   const bool timed = std::getenv("TENON_TEST_TIMES") != nullptr;
   for (const Named& named : cases()) {

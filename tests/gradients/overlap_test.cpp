@@ -29,8 +29,14 @@ const View kOverlaps[] = {
     {"unfold(0,3,2)", 1, [](const Tensor& x) { return x.unfold(0, 3, 2); }},
     {"unfold(-1,2,1)", 1, [](const Tensor& x) { return x.unfold(-1, 2, 1); }},
     {"patches", 2, [](const Tensor& x) { return x.unfold(0, 2, 1).unfold(1, 2, 1); }},
-    {"as_strided", 1, [](const Tensor& x) { return x.as_strided({2, 3, 2}, {2, 1, 1}, x.storage_offset()); }},
-    {"expand", 1, [](const Tensor& x) { return x.unsqueeze(1).expand({-1, 3, -1}); }},
+    {"as_strided", 1,
+     [](const Tensor& x) {
+       return x.as_strided({2, 3, 2}, {2, 1, 1}, x.storage_offset());
+     }},
+    {"expand", 1,
+     [](const Tensor& x) {
+       return x.unsqueeze(1).expand({-1, 3, -1});
+     }},
 };
 
 Tensor expanded(const Tensor& x) {
@@ -49,7 +55,10 @@ const View kViews[] = {
     {"slice", 1, [](const Tensor& x) { return x.slice(0, 1); }},
     {"slice step", 1, [](const Tensor& x) { return x.slice(-1, 0, nullopt, 2); }},
     {"narrow", 1, [](const Tensor& x) { return x.narrow(0, 0, 1); }},
-    {"index", 2, [](const Tensor& x) { return x.index({indexing::None, indexing::Slice(0, 2), indexing::Ellipsis, 0}); }},
+    {"index", 2,
+     [](const Tensor& x) {
+       return x.index({indexing::None, indexing::Slice(0, 2), indexing::Ellipsis, 0});
+     }},
     {"permute", 2, [](const Tensor& x) { return x.movedim(0, -1); }},
     {"transpose", 2, [](const Tensor& x) { return x.transpose(0, 1); }},
     {"mT", 2, [](const Tensor& x) { return x.mT(); }},
@@ -65,7 +74,10 @@ const View kViews[] = {
     {"unbind", 1, [](const Tensor& x) { return x.unbind(0)[0]; }},
     {"tensor_split", 1, [](const Tensor& x) { return x.tensor_split(2, 0)[0]; }},
     {"flatten", 1, [](const Tensor& x) { return x.flatten(); }},
-    {"view_as", 1, [](const Tensor& x) { return x.unflatten(0, {1, x.size(0)}); }},
+    {"view_as", 1,
+     [](const Tensor& x) {
+       return x.unflatten(0, {1, x.size(0)});
+     }},
     {"repeat", 1, [](const Tensor& x) { return x.repeat(std::vector<int64_t>(static_cast<size_t>(x.dim()), 2)); }},
     {"einsum", 2, square_diagonal},
 };
@@ -173,14 +185,28 @@ TEST_CASE("a leaf that overlaps gets its gradient by element, and so does a view
 TEST_CASE("operations on overlapping views are differentiated twice") {
   using Formula = Tensor (*)(const Tensor&, const Tensor&);  // of patches [2, 2, 3, 2] and weights [6]
   const Formula formulas[] = {
-      [](const Tensor& p, const Tensor& w) { return p[1].matmul(w.view({2, 3})); },
-      [](const Tensor& p, const Tensor& w) { return w.view({3, 2}).matmul(p.select(1, 0).mT()); },
-      [](const Tensor& p, const Tensor& w) { return nn::functional::linear(p.flatten(2), w.view({1, 6})); },
+      [](const Tensor& p, const Tensor& w) {
+        return p[1].matmul(w.view({2, 3}));
+      },
+      [](const Tensor& p, const Tensor& w) {
+        return w.view({3, 2}).matmul(p.select(1, 0).mT());
+      },
+      [](const Tensor& p, const Tensor& w) {
+        return nn::functional::linear(p.flatten(2), w.view({1, 6}));
+      },
       [](const Tensor& p, const Tensor& w) { return p.flatten(1).t() * w.sum() + p.flatten(1).t().exp(); },
-      [](const Tensor& p, const Tensor& w) { return einsum("abcd,cd->ab", {p, w.view({3, 2})}); },
-      [](const Tensor& p, const Tensor& w) { return cat({p.select(3, 0), p.select(3, 1)}, 1).softmax(-1) * w[0]; },
-      [](const Tensor& p, const Tensor& w) { return p.amax({2, 3}) * w[1]; },
-      [](const Tensor& p, const Tensor& w) { return p.permute({2, 3, 0, 1}).expand({2, 3, 2, 2, 2}).square() * w[2]; },
+      [](const Tensor& p, const Tensor& w) {
+        return einsum("abcd,cd->ab", {p, w.view({3, 2})});
+      },
+      [](const Tensor& p, const Tensor& w) {
+        return cat({p.select(3, 0), p.select(3, 1)}, 1).softmax(-1) * w[0];
+      },
+      [](const Tensor& p, const Tensor& w) {
+        return p.amax({2, 3}) * w[1];
+      },
+      [](const Tensor& p, const Tensor& w) {
+        return p.permute({2, 3, 0, 1}).expand({2, 3, 2, 2, 2}).square() * w[2];
+      },
   };
   manual_seed(2);
   for (const Formula& formula : formulas) {
@@ -220,7 +246,9 @@ TEST_CASE("writes into views of overlapping views are differentiated") {
         y.unfold(0, 2, 1).index_put_({tensor({0, 1})}, v.narrow(0, 0, 2));
         return y.square();
       },
-      [](const Tensor& y, const Tensor& v) { return as_strided_scatter(y, v, {3, 2}, {1, 1}); },
+      [](const Tensor& y, const Tensor& v) {
+        return as_strided_scatter(y, v, {3, 2}, {1, 1});
+      },
       [](const Tensor& y, const Tensor& v) {  // a tensor that is no view, though it overlaps
         const Tensor w = zeros({4}, kDouble).unfold(0, 2, 1).detach();
         w.copy_(v);

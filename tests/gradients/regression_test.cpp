@@ -13,9 +13,8 @@ TEST_CASE("a view back to the shape that a pending reduction had is differentiat
   const Tensor q = ones({3, 1}, kDouble) / r.unsqueeze(1);
   const Tensor g = autograd::grad({q.sum()}, {x}, {}, true)[0];
   CHECK(allclose(g, (-1 / r.detach().square()).unsqueeze(1).expand({3, 4})));
-  CHECK(autograd::gradgradcheck(
-      [](const autograd::Tensors& v) { return nn::functional::pairwise_distance(v[0], v[1]); },
-      {x, rand({3, 4}, TensorOptions(kDouble).requires_grad(true))}));
+  CHECK(autograd::gradgradcheck([](const autograd::Tensors& v) { return nn::functional::pairwise_distance(v[0], v[1]); },
+                                {x, rand({3, 4}, TensorOptions(kDouble).requires_grad(true))}));
 }
 
 TEST_CASE("distances have gradients, also where points are equal") {
@@ -53,7 +52,8 @@ TEST_CASE("a view of what requires grad by then is a leaf without a gradient") {
   (view * 2).sum().backward();
   CHECK(!view.grad().defined());
   CHECK(!base.grad().defined());
-  CHECK_THROWS_WITH(view.mul_(2), doctest::Contains("a view of a leaf Variable that requires grad is being used in an in-place operation."));
+  CHECK_THROWS_WITH(view.mul_(2),
+                    doctest::Contains("a view of a leaf Variable that requires grad is being used in an in-place operation."));
 }
 
 TEST_CASE("digamma's gradient is the trigamma function") {

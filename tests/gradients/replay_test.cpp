@@ -33,7 +33,8 @@ std::vector<uint32_t> trained(bool convolutions, int steps) {
   manual_seed(5);
   nn::Sequential net;
   if (convolutions) {
-    net = nn::Sequential(nn::Conv2d(nn::Conv2dOptions(2, 4, 3).padding(1)), nn::BatchNorm2d(4), nn::GELU(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(36, 3));
+    net = nn::Sequential(nn::Conv2d(nn::Conv2dOptions(2, 4, 3).padding(1)), nn::BatchNorm2d(4), nn::GELU(), nn::MaxPool2d(2), nn::Flatten(),
+                         nn::Linear(36, 3));
   } else {
     net = nn::Sequential(nn::Linear(72, 16), nn::LayerNorm(nn::LayerNormOptions({16})), nn::SiLU(), nn::Dropout(0.2), nn::Linear(16, 3));
   }
@@ -64,11 +65,14 @@ TEST_CASE("replay: with it a call is recorded twice, without it each time") {
     const char* const name = on ? "replay_test_on" : "replay_test_off";
     for (int i = 0; i < 5; ++i) {
       const Tensor x = arange(6, kFloat).requires_grad_();
-      const Tensor y = replayed_call(name, {}, [&] {
-        ++recorded;
-        GradScope scope("MulBackward0", x);
-        return x * 3;
-      }, x);
+      const Tensor y = replayed_call(
+          name, {},
+          [&] {
+            ++recorded;
+            GradScope scope("MulBackward0", x);
+            return x * 3;
+          },
+          x);
       y.sum().backward();
       CHECK(bits(x.grad()) == bits(full({6}, 3.0)));
     }

@@ -31,7 +31,8 @@ Tensors inputs_of(const json& c, std::string& blob) {
                                      : name == "float16"  ? tenon::kHalf
                                      : name == "bfloat16" ? tenon::kBFloat16
                                                           : type_of(name);
-    result.push_back(tenon::from_blob(blob.data() + x["at"].get<size_t>(), x["shape"].get<std::vector<int64_t>>(), stored).clone().to(type_of(name)));
+    result.push_back(
+        tenon::from_blob(blob.data() + x["at"].get<size_t>(), x["shape"].get<std::vector<int64_t>>(), stored).clone().to(type_of(name)));
   }
   return result;
 }

@@ -52,6 +52,4 @@ void compare_programs(Run run, int64_t count) {
 
 TEST_CASE("tape: random graphs have the gradients of the eager model") { compare_programs(&Program::run_graph, fuzz_count(120)); }
 
-TEST_CASE("tape: random training programs do what the eager model does") {
-  compare_programs(&Program::run_training, fuzz_count(300));
-}
+TEST_CASE("tape: random training programs do what the eager model does") { compare_programs(&Program::run_training, fuzz_count(300)); }

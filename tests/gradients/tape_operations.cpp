@@ -39,7 +39,9 @@ const Unary kUnary[] = {
     {"relu", [](const Tensor& x) { return x.relu(); }, [](const Tensor& x) { x.relu_(); }, [](double x) { return x > 0 ? x : 0.0; },
      [](double, double y) { return y > 0 ? 1.0 : 0.0; }, Saves::Result, -1e30, true},
     {"abs", [](const Tensor& x) { return x.abs(); }, [](const Tensor& x) { x.abs_(); }, [](double x) { return std::abs(x); },
-     [](double x, double) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; }, Saves::Operand, -1e30, true},
+     [](double x, double) { return x > 0   ? 1.0
+                                   : x < 0 ? -1.0
+                                           : 0.0; }, Saves::Operand, -1e30, true},
     {"sqrt", [](const Tensor& x) { return x.sqrt(); }, [](const Tensor& x) { x.sqrt_(); }, [](double x) { return std::sqrt(x); },
      [](double, double y) { return 0.5 / y; }, Saves::Result, 0.1},
     {"pow 3", [](const Tensor& x) { return x.pow(3); }, [](const Tensor& x) { x.pow_(3); }, [](double x) { return x * x * x; },

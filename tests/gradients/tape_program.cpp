@@ -78,8 +78,7 @@ void Program::compare(const Variable& v) {
 void Program::compare_grads() {
   for (const Variable& p : parameters_) {
     const Tensor grad = p.tensor.grad();
-    if (grad.defined() != (p.model->grad != nullptr))
-      throw Difference(p.name + ".grad is " + (grad.defined() ? "defined" : "not defined"));
+    if (grad.defined() != (p.model->grad != nullptr)) throw Difference(p.name + ".grad is " + (grad.defined() ? "defined" : "not defined"));
     if (grad.defined()) compare(grad, p.model->grad->values(), p.name + ".grad", largest_);
   }
 }
@@ -206,8 +205,7 @@ void Program::forward(int64_t actions) {
 void Program::backward_once(const Variable& root, bool retain) {
   Numbers ones(root.model->places.size(), 1.0);
   for (size_t i = 0; i < ones.size() && ones.size() > 1; ++i) ones[i] = static_cast<double>(i % 5) / 2 - 0.75;
-  const Tensor grad =
-      ones.size() == 1 ? Tensor() : tenon::tensor(ones, TensorOptions(kDouble)).reshape(root.model->sizes).to(place_);
+  const Tensor grad = ones.size() == 1 ? Tensor() : tenon::tensor(ones, TensorOptions(kDouble)).reshape(root.model->sizes).to(place_);
   say(root.name, ".backward(", ones.size() == 1 ? "" : "weights, ", "retain_graph = ", retain, ");");
   ++tally_.backwards;
   both([&] { root.tensor.backward(grad, retain); }, [&] { backward(root.model, ones, retain, largest_); });

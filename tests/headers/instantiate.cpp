@@ -68,30 +68,24 @@ Tensor numbers_with(const Tensor& x, T number) {
 }
 
 void every_element_type(const Tensor& x) {
-  elements_of<bool>(x), elements_of<uint8_t>(x), elements_of<int8_t>(x), elements_of<int16_t>(x),
-      elements_of<int32_t>(x);
+  elements_of<bool>(x), elements_of<uint8_t>(x), elements_of<int8_t>(x), elements_of<int16_t>(x), elements_of<int32_t>(x);
   elements_of<int64_t>(x), elements_of<long long>(x), elements_of<float>(x), elements_of<double>(x);
   elements_of<tenon::Half>(x), elements_of<tenon::BFloat16>(x);
-  tensors_from<uint8_t>(), tensors_from<int8_t>(), tensors_from<int16_t>(), tensors_from<int32_t>(),
-      tensors_from<int64_t>();
+  tensors_from<uint8_t>(), tensors_from<int8_t>(), tensors_from<int16_t>(), tensors_from<int32_t>(), tensors_from<int64_t>();
   tensors_from<float>(), tensors_from<double>(), tensors_from<tenon::Half>(), tensors_from<tenon::BFloat16>();
-  numbers_with(x, 2), numbers_with(x, 2u), numbers_with(x, int64_t{2}), numbers_with(x, size_t{2}),
-      numbers_with(x, 2.f);
+  numbers_with(x, 2), numbers_with(x, 2u), numbers_with(x, int64_t{2}), numbers_with(x, size_t{2}), numbers_with(x, 2.f);
   numbers_with(x, 2.), numbers_with(x, short{2}), numbers_with(x, true);
-  (void)tenon::tensor({{1, 2}, {3, 4}}), (void)tenon::tensor({1.5, 2.5}),
-      (void)tenon::tensor(std::vector<bool>{true});
+  (void)tenon::tensor({{1, 2}, {3, 4}}), (void)tenon::tensor({1.5, 2.5}), (void)tenon::tensor(std::vector<bool>{true});
 }
 
 void indices_and_sizes(const Tensor& x) {
   const size_t unsigned_index = 1;
   const std::vector<int64_t> dims{0, 1};
-  (void)x.index(
-      {0, int64_t{1}, unsigned_index, short{0}, true, "...", tenon::indexing::None, Slice(1), Slice(), x});
+  (void)x.index({0, int64_t{1}, unsigned_index, short{0}, true, "...", tenon::indexing::None, Slice(1), Slice(), x});
   (void)x.index({tenon::indexing::Ellipsis, Slice(tenon::indexing::None, 2, 1)});
   x.index_put_({Slice(0, 2), 1}, 1.5f);
   x.index_put_({x > 0}, x);
-  (void)x.sum({0}), (void)x.sum(0), (void)x.sum(dims), (void)x.sum({0, 1}, true, tenon::kDouble),
-      (void)x.permute(dims);
+  (void)x.sum({0}), (void)x.sum(0), (void)x.sum(dims), (void)x.sum({0, 1}, true, tenon::kDouble), (void)x.permute(dims);
   (void)x.var(0), (void)x.var({0}), (void)x.var(true), (void)x.std(x.dim() - 1), (void)tenon::var_mean(x, 0);
   (void)x.view({-1}), (void)x.reshape({2, -1}), (void)tenon::zeros(3), (void)tenon::zeros(dims, tenon::kInt);
   (void)tenon::cat({x, x}, 1), (void)tenon::stack({x, x});
@@ -116,13 +110,12 @@ TENON_MODULE(Net);
 
 Tensor modules(const Tensor& x) {
   Net net(4);
-  nn::Sequential sequence(nn::Linear(4, 8), nn::ReLU(), nn::Dropout(0.1), net, nn::Flatten(),
-                          nn::LayerNorm(nn::LayerNormOptions({8})), nn::GELU(), nn::Softmax(1));
+  nn::Sequential sequence(nn::Linear(4, 8), nn::ReLU(), nn::Dropout(0.1), net, nn::Flatten(), nn::LayerNorm(nn::LayerNormOptions({8})),
+                          nn::GELU(), nn::Softmax(1));
   sequence->push_back(nn::Linear(nn::LinearOptions(8, 3).bias(false)));
   sequence->push_back("named", nn::ELU(nn::ELUOptions().alpha(0.5)));
   nn::ModuleList list(nn::Linear(1, 2), nn::Tanh());
-  nn::Conv2d convolution(
-      nn::Conv2dOptions(3, 4, {3, 3}).stride(2).padding(tenon::kSame).padding_mode(tenon::kReflect));
+  nn::Conv2d convolution(nn::Conv2dOptions(3, 4, {3, 3}).stride(2).padding(tenon::kSame).padding_mode(tenon::kReflect));
   nn::MaxPool2d pool(nn::MaxPool2dOptions({2, 2}).stride({2, 2}));
   nn::AdaptiveAvgPool2d adaptive(nn::AdaptiveAvgPool2dOptions({1, tenon::nullopt}));
   nn::Embedding embedding(10, 4);
@@ -141,17 +134,15 @@ Tensor modules(const Tensor& x) {
   net->load_state_dict(net->state_dict());
   if (net->as<nn::Linear>() || !dict.contains("one")) net->to(tenon::kDouble);
   net->apply([](nn::Module& module) { module.train(); });
-  return loss(sequence->forward(x) + list->ptr(0)->as<nn::LinearImpl>()->forward(x), weights) +
-         pool(convolution(x)) + adaptive(mixed) + embedding(x) + std::get<0>(gru(x)) + std::get<0>(state) +
-         net(x);
+  return loss(sequence->forward(x) + list->ptr(0)->as<nn::LinearImpl>()->forward(x), weights) + pool(convolution(x)) + adaptive(mixed) +
+         embedding(x) + std::get<0>(gru(x)) + std::get<0>(state) + net(x);
 }
 
 Tensor functions(const Tensor& x) {
   Tensor y = F::pad(x, F::PadFuncOptions({1, 2}).mode(tenon::kReplicate).value(0.5));
   y = F::conv2d(y, x, F::Conv2dFuncOptions().stride({1, 2}).padding(1));
   y = F::max_pool2d(y, F::MaxPool2dFuncOptions(3).padding({1, 1}));
-  y = F::interpolate(
-      y, F::InterpolateFuncOptions().scale_factor(std::vector<double>{2, 2}).mode(tenon::kBilinear));
+  y = F::interpolate(y, F::InterpolateFuncOptions().scale_factor(std::vector<double>{2, 2}).mode(tenon::kBilinear));
   return F::cross_entropy(F::gelu(y), x, F::CrossEntropyFuncOptions().reduction(tenon::kMean));
 }
 
@@ -159,8 +150,7 @@ Tensor functions(const Tensor& x) {
 
 struct Squares : data::datasets::Dataset<Squares> {
   data::Example<> get(size_t index) override {
-    return {tenon::full({2}, static_cast<double>(index)),
-            tenon::full({}, static_cast<int64_t>(index * index))};
+    return {tenon::full({2}, static_cast<double>(index)), tenon::full({}, static_cast<int64_t>(index * index))};
   }
   tenon::optional<size_t> size() const override { return 16; }
 };
@@ -176,19 +166,17 @@ Tensor total(Loader& loader) {
 Tensor loaders(const Tensor& x) {
   using data::transforms::Normalize, data::transforms::Stack, data::transforms::TensorLambda;
   auto halve = [](Tensor t) { return t / 2; };
-  auto random = data::make_data_loader(Squares().map(Normalize<>({0.5}, {0.25})).map(Stack<>()),
-                                       data::DataLoaderOptions(4));
+  auto random = data::make_data_loader(Squares().map(Normalize<>({0.5}, {0.25})).map(Stack<>()), data::DataLoaderOptions(4));
   auto lambda = data::make_data_loader(Squares().map(TensorLambda<>(halve)).map(Stack<>()));
-  auto ordered = data::make_data_loader<data::samplers::SequentialSampler>(
-      data::datasets::PairDataset(x, x).map(Stack<>()), data::DataLoaderOptions(8).drop_last(true));
-  auto seeded = data::make_data_loader(data::datasets::TensorDataset(x).map(Stack<data::TensorExample>()),
-                                       data::samplers::SeededSampler(16));
+  auto ordered = data::make_data_loader<data::samplers::SequentialSampler>(data::datasets::PairDataset(x, x).map(Stack<>()),
+                                                                           data::DataLoaderOptions(8).drop_last(true));
+  auto seeded =
+      data::make_data_loader(data::datasets::TensorDataset(x).map(Stack<data::TensorExample>()), data::samplers::SeededSampler(16));
   using tenon::data::transforms::Lambda, tenon::data::transforms::Collate;
   namespace vision = data::transforms::vision;
   auto parts = data::random_split(Squares(), {0.5, 0.5});
-  auto threaded = data::make_data_loader(
-      parts[0].map(Lambda<data::Example<>>([](data::Example<> e) { return e; })).map(Stack<>()),
-      data::DataLoaderOptions(4).workers(2).max_jobs(3).timeout(std::chrono::seconds(9)));
+  auto threaded = data::make_data_loader(parts[0].map(Lambda<data::Example<>>([](data::Example<> e) { return e; })).map(Stack<>()),
+                                         data::DataLoaderOptions(4).workers(2).max_jobs(3).timeout(std::chrono::seconds(9)));
   auto collated = data::make_data_loader<data::samplers::DistributedRandomSampler>(
       data::datasets::make_shared_dataset<Squares>().map(
           Collate<data::Example<>>([](std::vector<data::Example<>> all) { return all.back(); })),
@@ -198,8 +186,8 @@ Tensor loaders(const Tensor& x) {
           .map(vision::Compose(vision::Resize(3), vision::Pad({1, 1}), vision::RandomCrop({2, 2}), vision::Normalize({0.5}, {2.0})))
           .map(Stack<>()));
   const auto [train, test, y_train, y_test] = data::train_test_split(x, x, 0.25);
-  return total(*random) + total(*lambda) + total(*ordered) + total(*seeded) + total(*threaded) + total(*collated) +
-         total(*images) + train.sum() + test.sum() + y_train.sum() + y_test.sum();
+  return total(*random) + total(*lambda) + total(*ordered) + total(*seeded) + total(*threaded) + total(*collated) + total(*images) +
+         train.sum() + test.sum() + y_train.sum() + y_test.sum();
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <functional>
 #include <map>
 
+#include "ir/gradient/gradient.h"  // compiled here as mutated_differentiate
 #include "ir/graph/attention.h"
 #include "ir/graph/expr.h"
-#include "ir/gradient/gradient.h"  // compiled here as mutated_differentiate
 #include "ir/graph/graph_evaluate.h"
 #include "mutants/mutants.h"
 
@@ -141,7 +141,8 @@ std::string fault(const Case& c, const Expected& e) {
           double want = 0;
           for (size_t j = 0; j < weights.size(); ++j) want += weights[j] * e.slopes[element][j];
           if (!(std::abs(got[k] - want) <= 1e-6 + 1e-5 * std::abs(want)))
-            return "operand " + std::to_string(i) + "[" + std::to_string(k) + "]: " + std::to_string(got[k]) + " for " + std::to_string(want);
+            return "operand " + std::to_string(i) + "[" + std::to_string(k) + "]: " + std::to_string(got[k]) + " for " +
+                   std::to_string(want);
         }
       }
     }
@@ -158,34 +159,41 @@ void add_elementwise(std::vector<Case>& cases) {
     Op op;
     double low, high;
   };
-  const Domain unary_ops[] = {
-      {Op::Neg, -2, 2},     {Op::Abs, -2, 2},      {Op::Sign, -2, 2},  {Op::Floor, -3, 3},  {Op::Ceil, -3, 3},   {Op::Trunc, -3, 3},
-      {Op::Round, -3, 3},   {Op::Sqrt, 0.2, 3},    {Op::Exp, -2, 2},   {Op::Exp2, -2, 2},   {Op::Expm1, -2, 2},  {Op::Log, 0.2, 3},
-      {Op::Log2, 0.2, 3},   {Op::Log10, 0.2, 3},   {Op::Log1p, -.8, 3}, {Op::Sin, -3, 3},   {Op::Cos, -3, 3},    {Op::Tan, -1.2, 1.2},
-      {Op::Asin, -.9, .9},  {Op::Acos, -.9, .9},   {Op::Atan, -3, 3},  {Op::Sinh, -2, 2},   {Op::Cosh, -2, 2},   {Op::Tanh, -2, 2},
-      {Op::Sigmoid, -2, 2}, {Op::Asinh, -3, 3},   {Op::Acosh, 1.2, 4},   {Op::Atanh, -.9, .9}, {Op::Erf, -2, 2},  {Op::Erfc, -2, 2},   {Op::Gelu, -2, 2},
-      {Op::Erfinv, -.9, .9}, {Op::Lgamma, 0.3, 5}};
+  const Domain unary_ops[] = {{Op::Neg, -2, 2},   {Op::Abs, -2, 2},      {Op::Sign, -2, 2},    {Op::Floor, -3, 3},  {Op::Ceil, -3, 3},
+                              {Op::Trunc, -3, 3}, {Op::Round, -3, 3},    {Op::Sqrt, 0.2, 3},   {Op::Exp, -2, 2},    {Op::Exp2, -2, 2},
+                              {Op::Expm1, -2, 2}, {Op::Log, 0.2, 3},     {Op::Log2, 0.2, 3},   {Op::Log10, 0.2, 3}, {Op::Log1p, -.8, 3},
+                              {Op::Sin, -3, 3},   {Op::Cos, -3, 3},      {Op::Tan, -1.2, 1.2}, {Op::Asin, -.9, .9}, {Op::Acos, -.9, .9},
+                              {Op::Atan, -3, 3},  {Op::Sinh, -2, 2},     {Op::Cosh, -2, 2},    {Op::Tanh, -2, 2},   {Op::Sigmoid, -2, 2},
+                              {Op::Asinh, -3, 3}, {Op::Acosh, 1.2, 4},   {Op::Atanh, -.9, .9}, {Op::Erf, -2, 2},    {Op::Erfc, -2, 2},
+                              {Op::Gelu, -2, 2},  {Op::Erfinv, -.9, .9}, {Op::Lgamma, 0.3, 5}};
   for (const Domain& d : unary_ops)
     cases.push_back({std::string(info(d.op).text), {between({5}, d.low, d.high)}, [op = d.op](const Nodes& x) { return unary(op, x[0]); }});
-  const Domain binary_ops[] = {{Op::Add, -2, 2}, {Op::Sub, -2, 2}, {Op::Mul, -2, 2},   {Op::Div, 0.4, 2},   {Op::Rem, 0.3, 4},     {Op::Max, -2, 2},
-                               {Op::Min, -2, 2}, {Op::Pow, 0.3, 2.5}, {Op::Atan2, -2, 2}, {Op::Hypot, -2, 2}, {Op::CopySign, -2, 2}};
+  const Domain binary_ops[] = {{Op::Add, -2, 2},   {Op::Sub, -2, 2},   {Op::Mul, -2, 2},     {Op::Div, 0.4, 2},
+                               {Op::Rem, 0.3, 4},  {Op::Max, -2, 2},   {Op::Min, -2, 2},     {Op::Pow, 0.3, 2.5},
+                               {Op::Atan2, -2, 2}, {Op::Hypot, -2, 2}, {Op::CopySign, -2, 2}};
   for (const Domain& d : binary_ops) {
-    cases.push_back({std::string(info(d.op).text), {between({5}, d.low, d.high), between({5}, d.low, d.high)}, [op = d.op](const Nodes& x) { return binary(op, x[0], x[1]); }});
+    cases.push_back({std::string(info(d.op).text), {between({5}, d.low, d.high), between({5}, d.low, d.high)}, [op = d.op](const Nodes& x) {
+                       return binary(op, x[0], x[1]);
+                     }});
   }
   for (Op op : {Op::Max, Op::Min})  // of two equal ones, central differences give half to each
     cases.push_back({"tie", {{{3}, {1, 2, 3}}, {{3}, {1, 3, 2}}}, [op](const Nodes& x) { return binary(op, x[0], x[1]); }});
-  cases.push_back({"pow to 0 and 1, of negatives",
-                   {{{4}, {0, -2, 3, -1.5}}}, [](const Nodes& x) { return binary(Op::Pow, x[0], cast(make_iota(Dims{4}, 0), DType::F64)); }});
+  cases.push_back({"pow to 0 and 1, of negatives", {{{4}, {0, -2, 3, -1.5}}}, [](const Nodes& x) {
+                     return binary(Op::Pow, x[0], cast(make_iota(Dims{4}, 0), DType::F64));
+                   }});
   cases.push_back({"0 to a power", {{{2}, {0.5, 2.5}}}, [](const Nodes& x) {
                      return binary(Op::Pow, make_const(constant(DType::F64, 0.0), Dims{2}), x[0]);
                    }});
   const Operand truth = mask({5}, {1, 0, 1, 1, 0});
   cases.push_back({"where", {truth, between({5}, -2, 2), between({5}, -2, 2)}, [](const Nodes& x) { return where(x[0], x[1], x[2]); }});
-  cases.push_back({"fma", {between({5}, -2, 2), between({5}, -2, 2), between({5}, -2, 2)}, [](const Nodes& x) { return make_node(Op::Fma, x); }});
+  cases.push_back(
+      {"fma", {between({5}, -2, 2), between({5}, -2, 2), between({5}, -2, 2)}, [](const Nodes& x) { return make_node(Op::Fma, x); }});
   cases.push_back({"cast", {{{3}, {-2, 0.5, 3.25}}}, [](const Nodes& x) { return cast(x[0], DType::F32); }, false, 0.25});
-  cases.push_back({"atan2 on the unit circle", {{{2}, {1, -1}}, {{2}, {0, 0}}}, [](const Nodes& x) { return binary(Op::Atan2, x[0], x[1]); }});
+  cases.push_back(
+      {"atan2 on the unit circle", {{{2}, {1, -1}}, {{2}, {0, 0}}}, [](const Nodes& x) { return binary(Op::Atan2, x[0], x[1]); }});
   cases.push_back({"abs at 0", {{{2}, {0, -1}}}, [](const Nodes& x) { return unary(Op::Abs, x[0]); }});
-  cases.push_back({"signs", {{{4}, {1, -2, 0, 3}}, {{4}, {-1, -1, 2, 2}}}, [](const Nodes& x) { return binary(Op::CopySign, x[0], x[1]); }});
+  cases.push_back(
+      {"signs", {{{4}, {1, -2, 0, 3}}, {{4}, {-1, -1, 2, 2}}}, [](const Nodes& x) { return binary(Op::CopySign, x[0], x[1]); }});
 }
 
 void add_reductions(std::vector<Case>& cases) {
@@ -233,12 +241,17 @@ void add_movement(std::vector<Case>& cases) {
   add("windows", [line](const Nodes& v) { return strided(line(v[0]), Dims{5, 3}, Dims{2, 1}, 1); });
   add("wide windows", [line](const Nodes& v) { return strided(line(v[0]), Dims{2, 3, 2, 2}, Dims{6, 2, 3, 1}, 1); });
   add("repeated", [line](const Nodes& v) { return strided(line(v[0]), Dims{4, 3}, Dims{0, 7}, 1); });
-  cases.push_back({"cat", {between({2, 3}, -2, 2), between({1, 3}, -2, 2), between({3, 3}, -2, 2)}, [](const Nodes& v) { return cat(v, 0); }});
-  cases.push_back({"update", {between({12}, -2, 2), between({2, 3}, -2, 2)}, [](const Nodes& v) { return update(v[0], v[1], Dims{6, 2}, 1); }});
+  cases.push_back(
+      {"cat", {between({2, 3}, -2, 2), between({1, 3}, -2, 2), between({3, 3}, -2, 2)}, [](const Nodes& v) { return cat(v, 0); }});
+  cases.push_back({"update", {between({12}, -2, 2), between({2, 3}, -2, 2)}, [](const Nodes& v) {
+                     return update(v[0], v[1], Dims{6, 2}, 1);
+                   }});
   cases.push_back({"dot", {between({2, 3, 4}, -2, 2), between({2, 4, 3}, -2, 2)}, [](const Nodes& v) { return dot(v[0], v[1]); }});
   cases.push_back({"attention",  // keys repeat in each batch
                    {between({2, 3, 2}, -2, 2), between({1, 4, 2}, -2, 2), between({2, 4, 3}, -2, 2), between({2, 3, 4}, -1, 1)},
-                   [](const Nodes& v) { return attention({v[0], v[1], v[2], v[3], false, 0.7}); }});
+                   [](const Nodes& v) {
+                     return attention({v[0], v[1], v[2], v[3], false, 0.7});
+                   }});
   cases.push_back({"copy", {between({4}, -2, 2)}, [](const Nodes& v) {
                      const int64_t device = 1;
                      return make_node(Op::Copy, {&v[0], 1}, {&device, 1});
@@ -248,7 +261,9 @@ void add_movement(std::vector<Case>& cases) {
 void add_indexed(std::vector<Case>& cases) {
   const Operand at = indices({4, 2}, {0, 2, 2, 1, 0, 0, 1, 2}), apart = indices({2, 2}, {2, 0, 0, 1});
   cases.push_back({"gather", {between({3, 2}, -2, 2), at}, [](const Nodes& v) { return gather(v[0], v[1], 0); }});
-  cases.push_back({"scatter", {between({3, 2}, -2, 2), apart, between({2, 2}, -2, 2)}, [](const Nodes& v) { return scatter(Op::Scatter, v[0], v[1], v[2], 0); }});
+  cases.push_back({"scatter", {between({3, 2}, -2, 2), apart, between({2, 2}, -2, 2)}, [](const Nodes& v) {
+                     return scatter(Op::Scatter, v[0], v[1], v[2], 0);
+                   }});
   const auto add = [&](Op op, const Operand& base, const Operand& value) {
     cases.push_back({std::string(info(op).text), {base, at, value}, [op](const Nodes& v) { return scatter(op, v[0], v[1], v[2], 0); }});
   };
@@ -266,7 +281,9 @@ void add_indexed(std::vector<Case>& cases) {
   add(Op::ScatterMul, base, between({4, 2}, 1, 2));
   const Operand truth = mask({5}, {1, 0, 0, 1, 1});
   cases.push_back({"compress", {between({5, 2}, -2, 2), truth}, [](const Nodes& v) { return compress(v[0], v[1], 3); }});
-  cases.push_back({"scatter_mask", {between({5, 2}, -2, 2), truth, between({3, 2}, -2, 2)}, [](const Nodes& v) { return scatter_mask(v[0], v[1], v[2]); }});
+  cases.push_back({"scatter_mask", {between({5, 2}, -2, 2), truth, between({3, 2}, -2, 2)}, [](const Nodes& v) {
+                     return scatter_mask(v[0], v[1], v[2]);
+                   }});
 }
 
 std::vector<Case> all_cases() {

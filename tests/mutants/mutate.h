@@ -47,25 +47,25 @@ auto either_truth(const A& a, int number, const B& b, Right right, Wrong wrong, 
   return right(a, b);
 }
 
-#define LEFT(op)                                           \
-  template <typename A>                                    \
-  Left<A> operator op(const A& a, Place place) {           \
-    return {a, place.number};                              \
+#define LEFT(op)                                 \
+  template <typename A>                          \
+  Left<A> operator op(const A& a, Place place) { \
+    return {a, place.number};                    \
   }
-#define BINARY(op, other)                                                                                       \
-  LEFT(op)                                                                                                      \
-  template <typename A, typename B>                                                                             \
-  auto operator op(const Left<A>& l, const B& b) {                                                              \
-    return either(l.a, l.number, b, [](const auto& x, const auto& y) { return x op y; },                        \
-                  [](const auto& x, const auto& y) { return x other y; });                                      \
+#define BINARY(op, other)                                                                                                               \
+  LEFT(op)                                                                                                                              \
+  template <typename A, typename B>                                                                                                     \
+  auto operator op(const Left<A>& l, const B& b) {                                                                                      \
+    return either(                                                                                                                      \
+        l.a, l.number, b, [](const auto& x, const auto& y) { return x op y; }, [](const auto& x, const auto& y) { return x other y; }); \
   }
-#define TRUTH(op, other, border)                                                                                \
-  LEFT(op)                                                                                                      \
-  template <typename A, typename B>                                                                             \
-  auto operator op(const Left<A>& l, const B& b) {                                                              \
-    return either_truth(l.a, l.number, b, [](const auto& x, const auto& y) { return x op y; },                  \
-                        [](const auto& x, const auto& y) { return x other y; },                                 \
-                        [](const auto& x, const auto& y) { return x border y; });                               \
+#define TRUTH(op, other, border)                                                                                                       \
+  LEFT(op)                                                                                                                             \
+  template <typename A, typename B>                                                                                                    \
+  auto operator op(const Left<A>& l, const B& b) {                                                                                     \
+    return either_truth(                                                                                                               \
+        l.a, l.number, b, [](const auto& x, const auto& y) { return x op y; }, [](const auto& x, const auto& y) { return x other y; }, \
+        [](const auto& x, const auto& y) { return x border y; });                                                                      \
   }
 BINARY(+, -)
 BINARY(-, +)

@@ -24,8 +24,7 @@ Kernel every_op(DType dtype) {
   }
   const Value condition = builder.op(Op::Lt, {x[0], x[1]});
   const auto store = [&](Value v, const Index& index, int64_t numel) {
-    const int out =
-        kernel.add_buffer("out" + std::to_string(kernel.buffers.size()), builder.dtype(v), Role::Out, numel);
+    const int out = kernel.add_buffer("out" + std::to_string(kernel.buffers.size()), builder.dtype(v), Role::Out, numel);
     builder.store(out, index, v, builder.level(v));
   };
   for (int i = 0; i < kOpCount; ++i) {
@@ -36,16 +35,14 @@ Kernel every_op(DType dtype) {
     if (op == Op::Where) {
       store(builder.op(op, {condition, x[0], x[1]}), position, 128);
     } else {
-      store(builder.op(op, std::span<const Value>(x.data(), static_cast<size_t>(info(op).arity))), position,
-            128);
+      store(builder.op(op, std::span<const Value>(x.data(), static_cast<size_t>(info(op).arity))), position, 128);
     }
   }
   return kernel;
 }
 
 bool may_be_half(Op op) {
-  return op == Op::Const || op == Op::Scalar || op == Op::Load || op == Op::Store || op == Op::Cast ||
-         op == Op::Bitcast;
+  return op == Op::Const || op == Op::Scalar || op == Op::Load || op == Op::Store || op == Op::Cast || op == Op::Bitcast;
 }
 
 }  // namespace
@@ -57,8 +54,7 @@ TEST_CASE("expand-half: a kernel without half types is left alone") {
 
 // The invariants that schedules and emitters rely on.
 TEST_CASE("kernel passes: afterwards no op expands and halves are only moved and cast") {
-  for (DType dtype : {DType::U8, DType::I8, DType::I16, DType::I32, DType::I64, DType::F16, DType::BF16,
-                      DType::F32, DType::F64}) {
+  for (DType dtype : {DType::U8, DType::I8, DType::I16, DType::I32, DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64}) {
     CAPTURE(name(dtype));
     const Kernel kernel = passes::run_kernel_passes(every_op(dtype));
     int expanding = 0, half = 0;

@@ -151,8 +151,7 @@ TEST_CASE("siblings that read the same tensor share a kernel; ones that follow e
   CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = exp %x : f32[64,256]\n  return %1, %2\n") == 1);
   CHECK(count("  %1 = reduce.sum %x dims=[1] : f32[64,1]\n  %2 = reduce.max %x dims=[1] : f32[64,1]\n  "
               "return %1, %2\n") == 1);
-  CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = reduce.sum %x dims=[1] : f32[64,1]\n  return %1, %2\n") ==
-        1);
+  CHECK(count("  %1 = neg %x : f32[64,256]\n  %2 = reduce.sum %x dims=[1] : f32[64,1]\n  return %1, %2\n") == 1);
 }
 
 TEST_CASE("a loss over all dims and what is computed from the same elements share a kernel") {
@@ -274,9 +273,11 @@ TEST_CASE("a table that is computed, or seen through a reshape that cuts the gat
   };
   CHECK(kernels("  %2 = reshape %x [6400] : f32[6400]\n  %3 = gather %2, %1 dim=0 : f32[8]\n  return %3\n").size() == 1);
   CHECK(kernels("  %0 = exp %x : f32[64,100]\n  %2 = reshape %0 [6400] : f32[6400]\n"
-                "  %3 = gather %2, %1 dim=0 : f32[8]\n  return %3\n").size() == 2);
+                "  %3 = gather %2, %1 dim=0 : f32[8]\n  return %3\n")
+            .size() == 2);
   CHECK(kernels("  %0 = permute %x [1,0] : f32[100,64]\n  %2 = reshape %0 [6400] : f32[6400]\n"
-                "  %3 = gather %2, %1 dim=0 : f32[8]\n  return %3\n").size() == 2);
+                "  %3 = gather %2, %1 dim=0 : f32[8]\n  return %3\n")
+            .size() == 2);
 }
 
 TEST_CASE("x[3] += v writes the tensor in place") {
@@ -295,8 +296,7 @@ TEST_CASE("x[3] += v writes the tensor in place") {
 TEST_CASE("a value that depends on other places of what is written is computed before the write") {
   auto names = [](const std::string& body, const std::string& inputs) {
     std::string text;
-    for (const FusedKernel& k : fuse_text("graph @g(" + inputs + ") {\n" + body + "}\n").kernels)
-      text += k.name() + " ";
+    for (const FusedKernel& k : fuse_text("graph @g(" + inputs + ") {\n" + body + "}\n").kernels) text += k.name() + " ";
     return text;
   };
   // y[1:] = y[:-1]
@@ -312,8 +312,9 @@ TEST_CASE("a value that depends on other places of what is written is computed b
               "  %1 = update %x, %0 strides=[5,1] offset=0 : f32[4,5]\n  return %1\n",
               "%x: f32[4,5], %v: f32[9,5]") == "sum_update ");
   // x.copy_(x.t()): the base itself, elsewhere. It is read from where it lies, and written in a copy.
-  Fused turned = fuse_text("graph @g(%x: f32[4,4]) {\n  %1 = update %x, %x strides=[1,4] offset=0 : f32[4,4]\n"
-                                  "  return %1\n}\n");
+  Fused turned = fuse_text(
+      "graph @g(%x: f32[4,4]) {\n  %1 = update %x, %x strides=[1,4] offset=0 : f32[4,4]\n"
+      "  return %1\n}\n");
   REQUIRE(turned.kernels.size() == 1);
   CHECK(turned.kernels[0].inputs.size() == 1);
 }
@@ -348,12 +349,12 @@ TEST_CASE("what stays apart says why: who, for whom, and along which axis") {
       {"%1 = exp %x : f32[64,256]\n %2 = slice %1 starts=[0,0] steps=[1,1] sizes=[64,1] : f32[64,1]\n %3 = permute %2 [1,0] : f32[1,64]\n"
        " %4 = expand %3 [256,64] : f32[256,64]\n %5 = permute %x [1,0] : f32[256,64]\n %6 = mul %4, %5 : f32[256,64]\n return %6",
        "computing it again for every element of its broadcast costs more than a load", "axis of 256", 1},
-      {"%1 = scan.sum %x dim=1 : f32[64,256]\n %2 = scan.sum %1 dim=0 : f32[64,256]\n return %2",
-       "the two scans run along different dims", "dim 1", 1},
+      {"%1 = scan.sum %x dim=1 : f32[64,256]\n %2 = scan.sum %1 dim=0 : f32[64,256]\n return %2", "the two scans run along different dims",
+       "dim 1", 1},
       {"%1 = scan.sum %x dim=1 : f32[64,256]\n %2 = reduce.sum %1 dims=[1] : f32[64,1]\n return %2",
        "a scan stands beside no reduction or contraction: it walks its lines in order", "", 1},
-      {"%1 = exp %x : f32[64,256]\n %2 = pad %1, %c lo=[0,1] hi=[0,1] : f32[64,258]\n return %2",
-       "its reader loads it under a guard", "", 1},
+      {"%1 = exp %x : f32[64,256]\n %2 = pad %1, %c lo=[0,1] hi=[0,1] : f32[64,258]\n return %2", "its reader loads it under a guard", "",
+       1},
       {"%1 = reduce.sum %x dims=[1] : f32[64,1]\n %2 = reduce.max %x dims=[0] : f32[1,256]\n return %1, %2",
        "its readers reduce different dims", "", 2},
   };
@@ -376,12 +377,16 @@ TEST_CASE("a product takes in what reads its rows as two dims, and not what read
   CHECK(kernels("%x: f32[64,2,32]", rows + "  %2 = add %x, %1 : f32[64,2,32]\n  return %2\n") == 1);
   CHECK(kernels("%x: f32[64,2,32]", rows + "  %2 = add %x, %1 : f32[64,2,32]\n  return %2, %p\n") == 1);
   // Of each second row's bias there is no line; the turned sum is stored by remainders.
-  CHECK(kernels("%x: f32[1,2,32]", rows + "  %2 = expand %x [64,2,32] : f32[64,2,32]\n  %3 = add %2, %1 : f32[64,2,32]\n  return %3\n") == 2);
-  CHECK(kernels("%x: f32[2,64,32]", rows + "  %2 = permute %1 [1,0,2] : f32[2,64,32]\n  %3 = add %2, %x : f32[2,64,32]\n  return %3\n") == 2);
-  CHECK(kernels("%x: f32[128,16]", "  %2 = slice %p starts=[0,0] steps=[1,1] sizes=[128,16] : f32[128,16]\n"
-                                   "  %3 = add %2, %x : f32[128,16]\n  return %3, %p\n") == 2);
-  CHECK(kernels("%x: f32[32,2,32]", "  %1 = slice %p starts=[0,0] steps=[1,1] sizes=[64,32] : f32[64,32]\n  %2 = reshape %1 [32,2,32] : f32[32,2,32]\n"
-                                    "  %3 = add %2, %x : f32[32,2,32]\n  return %3, %p\n") == 2);
+  CHECK(kernels("%x: f32[1,2,32]", rows + "  %2 = expand %x [64,2,32] : f32[64,2,32]\n  %3 = add %2, %1 : f32[64,2,32]\n  return %3\n") ==
+        2);
+  CHECK(kernels("%x: f32[2,64,32]", rows + "  %2 = permute %1 [1,0,2] : f32[2,64,32]\n  %3 = add %2, %x : f32[2,64,32]\n  return %3\n") ==
+        2);
+  CHECK(kernels("%x: f32[128,16]",
+                "  %2 = slice %p starts=[0,0] steps=[1,1] sizes=[128,16] : f32[128,16]\n"
+                "  %3 = add %2, %x : f32[128,16]\n  return %3, %p\n") == 2);
+  CHECK(kernels("%x: f32[32,2,32]",
+                "  %1 = slice %p starts=[0,0] steps=[1,1] sizes=[64,32] : f32[64,32]\n  %2 = reshape %1 [32,2,32] : f32[32,2,32]\n"
+                "  %3 = add %2, %x : f32[32,2,32]\n  return %3, %p\n") == 2);
 }
 
 TEST_CASE("a GPU's large products are calls of its library, and so nothing joins them; others are kernels with their readers") {
@@ -389,8 +394,8 @@ TEST_CASE("a GPU's large products are calls of its library, and so nothing joins
   ir::GpuTarget& target = std::get<ir::GpuTarget>(options.targets[0] = ir::GpuTarget{});
   const auto product = [&](int64_t n, const std::string& type, const std::string& reader) {
     const std::string square = type + "[" + std::to_string(n) + "," + std::to_string(n) + "]";
-    const ir::Graph graph = ir::parse_graph("graph @g(%a: " + square + ", %b: " + square + ") {\n  %1 = dot %a, %b : " + square + "\n  %2 = " +
-                                            reader + " %1 : " + square + "\n  return %2\n}\n");
+    const ir::Graph graph = ir::parse_graph("graph @g(%a: " + square + ", %b: " + square + ") {\n  %1 = dot %a, %b : " + square +
+                                            "\n  %2 = " + reader + " %1 : " + square + "\n  return %2\n}\n");
     return fuse(graph.outputs, options);
   };
   target.compute = 90;
@@ -415,8 +420,8 @@ TEST_CASE("a GPU's library reads a transposed operand where it lies") {
   FusionOptions options;
   options.targets[0] = ir::GpuTarget{};
   const auto kernels = [&](const char* permuted, const char* shape) {
-    const ir::Graph graph = ir::parse_graph(std::string("graph @g(%a: f32[2,2048,2048], %w: f32") + shape + ") {\n  %1 = permute %w " + permuted +
-                                            " : f32[2,2048,2048]\n  %2 = dot %a, %1 : f32[2,2048,2048]\n  return %2\n}\n");
+    const ir::Graph graph = ir::parse_graph(std::string("graph @g(%a: f32[2,2048,2048], %w: f32") + shape + ") {\n  %1 = permute %w " +
+                                            permuted + " : f32[2,2048,2048]\n  %2 = dot %a, %1 : f32[2,2048,2048]\n  return %2\n}\n");
     return fuse(graph.outputs, options).kernels;
   };
   const std::vector<FusedKernel> turned = kernels("[0,2,1]", "[2,2048,2048]");

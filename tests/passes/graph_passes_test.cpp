@@ -75,7 +75,8 @@ WindowProduct window_product(std::mt19937_64& random, ir::DeviceTag device) {
   std::vector<std::array<int64_t, 3>> steps;  // of taps, of places, and the first
   int64_t taps = 1, positions = 1;
   for (size_t d = 0; d < spatial; ++d) {
-    const int64_t kernel = draw(1, 3), stride = draw(1, 2), dilation = draw(1, 2), count = draw(2, spatial == 1 ? 40 : 6), first = draw(0, 1);
+    const int64_t kernel = draw(1, 3), stride = draw(1, 2), dilation = draw(1, 2), count = draw(2, spatial == 1 ? 40 : 6),
+                  first = draw(0, 1);
     const int64_t padded = first + (kernel - 1) * dilation + (count - 1) * stride + 1 + draw(0, 1);
     lo.push_back(std::min<int64_t>(draw(0, 2), padded - 1));
     hi.push_back(draw(0, 2));
@@ -126,7 +127,8 @@ TEST_CASE("values that an earlier pass has left without readers are no obstacle"
 TEST_CASE("the table of passes") {
   std::string names;
   for (const passes::GraphPass& pass : passes::graph_passes()) names += std::string(pass.name) + " ";
-  CHECK(names == "expand-attention simplify fold-views fold-constants lay-out-products lay-out-attention lay-out-windows late-reshapes cse dce ");
+  CHECK(names ==
+        "expand-attention simplify fold-views fold-constants lay-out-products lay-out-attention lay-out-windows late-reshapes cse dce ");
 }
 
 TEST_CASE(

@@ -21,7 +21,9 @@ TEST_CASE("rows that share an operand are taken together: it is loaded once for 
   auto loads = [](const std::string& rows, const std::string& shared) {
     const std::string kernel = "kernel @mv(x: f32 in[300000], v: f32 in[300000], y: f32 out[1000]) {\n  axes i: " + rows +
                                " parallel, r: 256 inner\n  map i r : %0 = load x[256*i + r] : f32\n"
-                               "  map i r : %1 = load v[" + shared + "] : f32\n  map i r : %2 = mul %0, %1 : f32\n"
+                               "  map i r : %1 = load v[" +
+                               shared +
+                               "] : f32\n  map i r : %2 = mul %0, %1 : f32\n"
                                "  reduce i|r : %3 = reduce.sum %2 lanes : f32\n  map i : store y[i], %3\n}\n";
     const std::string tree = ir::print(passes::lower(ir::parse_kernel(kernel), ir::CpuTarget{512}).tree);
     auto count = [&](const std::string& what) {
@@ -32,19 +34,20 @@ TEST_CASE("rows that share an operand are taken together: it is loaded once for 
     return std::pair(count("load x["), count("load v["));
   };
   for (const char* rows : {"3", "100", "101"}) CHECK(loads(rows, "r") == std::pair(20, 8));  // 64 lanes of four rows, or of one left over
-  CHECK(loads("100", "256*i + r") == std::pair(1, 1));  // nothing to share: vector by vector
-  CHECK(loads("1000", "256*i + r") == std::pair(8, 8));  // 64 lanes, and the same masked
+  CHECK(loads("100", "256*i + r") == std::pair(1, 1));                                       // nothing to share: vector by vector
+  CHECK(loads("1000", "256*i + r") == std::pair(8, 8));                                      // 64 lanes, and the same masked
 }
 
 TEST_CASE("rows of more than a cache holds are asked for ahead one at a time, not side by side") {
   const auto prefetches = [](const std::string& rows, const std::string& n = "1000") {
-    const std::string tree = ir::print(
-        passes::lower(ir::parse_kernel("kernel @k(x: f32 in[1024000], v: f32 in[1024], y: f32 out[1000]) {\n  axes i: " + rows +
-                                   " parallel, r: " + n + " inner\n  map i r : %0 = load x[" + n + "*i + r] : f32\n"
-                                   "  map i r : %1 = load v[r] : f32\n  map i r : %2 = mul %0, %1 : f32\n"
-                                   "  reduce i|r : %3 = reduce.sum %2 lanes : f32\n  map i : store y[i], %3\n}\n"),
-                  ir::CpuTarget{512})
-            .tree);
+    const std::string tree =
+        ir::print(passes::lower(ir::parse_kernel("kernel @k(x: f32 in[1024000], v: f32 in[1024], y: f32 out[1000]) {\n  axes i: " + rows +
+                                                 " parallel, r: " + n + " inner\n  map i r : %0 = load x[" + n +
+                                                 "*i + r] : f32\n"
+                                                 "  map i r : %1 = load v[r] : f32\n  map i r : %2 = mul %0, %1 : f32\n"
+                                                 "  reduce i|r : %3 = reduce.sum %2 lanes : f32\n  map i : store y[i], %3\n}\n"),
+                                ir::CpuTarget{512})
+                      .tree);
     return std::pair(tree.find("prefetch x[") != std::string::npos, tree.find("prefetch v[") != std::string::npos);
   };
   CHECK(prefetches("1000") == std::pair(true, false));
@@ -54,8 +57,9 @@ TEST_CASE("rows of more than a cache holds are asked for ahead one at a time, no
 
 TEST_CASE("rows of a few elements have the lanes across rows, if there are rows enough") {
   auto lowered = [](const std::string& axes, const std::string& load, const std::string& rest) {
-    return passes::lower(ir::parse_kernel("kernel @k(x: f32 in[300000], y: f32 out[300000]) {\n  axes " + axes + "\n" + load + rest + "}\n"),
-                     ir::CpuTarget{512});
+    return passes::lower(
+        ir::parse_kernel("kernel @k(x: f32 in[300000], y: f32 out[300000]) {\n  axes " + axes + "\n" + load + rest + "}\n"),
+        ir::CpuTarget{512});
   };
   auto sum = [&](const std::string& rows, const std::string& n) {
     return lowered("i: " + rows + " parallel, r: " + n + " inner", "  map i r : %0 = load x[" + n + "*i + r] : f32\n",
@@ -105,7 +109,8 @@ TEST_CASE("many long lines are summed in runs, whose sums are twice as far apart
 
 TEST_CASE("lanes are those of most of the work; a contraction's those of its sums") {
   auto lanes = [](const std::string& body) {
-    return passes::lower(ir::parse_kernel("kernel @k(x: f32 in[900], z: f64 in[900], y: f32 out[900], w: f64 out[900]) {\n" + body + "}\n"), ir::CpuTarget{512})
+    return passes::lower(ir::parse_kernel("kernel @k(x: f32 in[900], z: f64 in[900], y: f32 out[900], w: f64 out[900]) {\n" + body + "}\n"),
+                         ir::CpuTarget{512})
         .tree.lanes;
   };
   CHECK(lanes("  axes i: 900 parallel\n  map i : %0 = load z[i] : f64\n  map i : store w[i], %0\n") == 8);
@@ -130,7 +135,8 @@ TEST_CASE("a long body stands once where loads have masks; a product's is the sa
     if (end == "parallel") {
       text += "  map i j : store y[300*i + j], " + value(instrs) + "\n}\n";
     } else {
-      text += "  reduce i|j : " + value(instrs + 1) + " = reduce.sum " + value(instrs) + " lanes : f32\n  map i : store y[i], " + value(instrs + 1) + "\n}\n";
+      text += "  reduce i|j : " + value(instrs + 1) + " = reduce.sum " + value(instrs) + " lanes : f32\n  map i : store y[i], " +
+              value(instrs + 1) + "\n}\n";
     }
     return count(ir::print(passes::lower(ir::parse_kernel(text), ir::CpuTarget{bits}).tree), "load x[");
   };
@@ -138,7 +144,7 @@ TEST_CASE("a long body stands once where loads have masks; a product's is the sa
   CHECK(bodies(60, 512, "parallel") == 2);
   CHECK(bodies(160, 512, "parallel") == 1);
   CHECK(bodies(160, 256, "parallel") == 1);
-  CHECK(bodies(160, 128, "parallel") == 2);  // a masked load is a branch for each lane
+  CHECK(bodies(160, 128, "parallel") == 2);                                // a masked load is a branch for each lane
   for (int instrs : {100, 160}) CHECK(bodies(instrs, 512, "inner") == 1);  // the lanes in memory
 
   const auto products = [&](const std::string& rows) {
@@ -153,17 +159,24 @@ TEST_CASE("a long body stands once where loads have masks; a product's is the sa
 
 TEST_CASE("a tile of a product has no more than eight rows that lie apart, or as many beside each other as fit the registers") {
   const auto tree = [](const char* columns, const char* place) {
-    const std::string j = columns, text = "kernel @k(x: f32 in[90000], z: f32 in[90000], y: f32 out[90000]) {\n  axes i: 240 parallel, j: " + j +
-                                          " parallel, k: 30 contract\n  contract i j|k : %0 = load x[" + place + "] : f32\n"
-                                          "  contract i j|k : %1 = load z[" + j + "*k + j] : f32\n  reduce i j|k : %2 = contract %0, %1 : f32\n"
-                                          "  map i j : store y[" + j + "*i + j], %2\n}\n";
+    const std::string j = columns,
+                      text = "kernel @k(x: f32 in[90000], z: f32 in[90000], y: f32 out[90000]) {\n  axes i: 240 parallel, j: " + j +
+                             " parallel, k: 30 contract\n  contract i j|k : %0 = load x[" + place +
+                             "] : f32\n"
+                             "  contract i j|k : %1 = load z[" +
+                             j +
+                             "*k + j] : f32\n  reduce i j|k : %2 = contract %0, %1 : f32\n"
+                             "  map i j : store y[" +
+                             j + "*i + j], %2\n}\n";
     ir::CpuTarget target{512};
     target.often = true;
     return ir::print(passes::lower(ir::parse_kernel(text), target).tree);
   };
   for (const auto& [columns, apart, beside] : {std::tuple("16", 8, 16), {"32", 8, 12}, {"64", 6, 6}}) {
     CAPTURE(columns);
-    const auto has_step = [&](const char* place, int rows) { return tree(columns, place).find(" step " + std::to_string(rows) + " {") != std::string::npos; };
+    const auto has_step = [&](const char* place, int rows) {
+      return tree(columns, place).find(" step " + std::to_string(rows) + " {") != std::string::npos;
+    };
     CHECK(has_step("30*i + k", apart));
     CHECK(has_step("i + 240*k", beside));
   }
@@ -171,20 +184,26 @@ TEST_CASE("a tile of a product has no more than eight rows that lie apart, or as
 
 TEST_CASE("lengths that vary are the same code but for a few borders") {
   const auto text = [](const std::string& axes, const std::string& body) {
-    const std::string kernel = "kernel @k(x: f32 in[9000000], z: f32 in[9000000], y: f32 out[9000000]) {\n  axes " + axes + "\n" + body + "}\n";
+    const std::string kernel =
+        "kernel @k(x: f32 in[9000000], z: f32 in[9000000], y: f32 out[9000000]) {\n  axes " + axes + "\n" + body + "}\n";
     return ir::print(passes::lower(ir::parse_kernel(kernel), ir::CpuTarget{512}).tree, false);
   };
   const auto softmax = [&](int64_t n) {  // of rows of this length
     const std::string s = std::to_string(n);
-    return text("i: 12 parallel, r: " + s + " inner", "  map i r : %0 = load x[" + s + "*i + r] : f32\n  reduce i|r : %1 = reduce.max %0 lanes : f32\n"
-                "  map i r : %2 = sub %0, %1 : f32\n  map i r : %3 = mul %2, %2 : f32\n  reduce i|r : %4 = reduce.sum %3 lanes : f32\n"
-                "  map i r : %5 = div %3, %4 : f32\n  map i r : store y[" + s + "*i + r], %5\n");
+    return text("i: 12 parallel, r: " + s + " inner",
+                "  map i r : %0 = load x[" + s +
+                    "*i + r] : f32\n  reduce i|r : %1 = reduce.max %0 lanes : f32\n"
+                    "  map i r : %2 = sub %0, %1 : f32\n  map i r : %3 = mul %2, %2 : f32\n  reduce i|r : %4 = reduce.sum %3 lanes : f32\n"
+                    "  map i r : %5 = div %3, %4 : f32\n  map i r : store y[" +
+                    s + "*i + r], %5\n");
   };
   const auto product = [&](int64_t rows, int64_t columns, int64_t depth) {
     const std::string m = std::to_string(rows), n = std::to_string(columns), k = std::to_string(depth);
     return text("i: " + m + " parallel, j: " + n + " parallel, k: " + k + " contract",
-                "  contract i j|k : %0 = load x[" + k + "*i + k] : f32\n  contract i j|k : %1 = load z[" + n + "*k + j] : f32\n"
-                "  reduce i j|k : %2 = contract %0, %1 : f32\n  map i j : store y[" + n + "*i + j], %2\n");
+                "  contract i j|k : %0 = load x[" + k + "*i + k] : f32\n  contract i j|k : %1 = load z[" + n +
+                    "*k + j] : f32\n"
+                    "  reduce i j|k : %2 = contract %0, %1 : f32\n  map i j : store y[" +
+                    n + "*i + j], %2\n");
   };
   const auto kinds = [](const auto& lower, int64_t from, int64_t to) {
     std::set<std::string> texts;
@@ -226,7 +245,8 @@ int found_by_lengths(const std::vector<std::string>& kernels) {
     CHECK(lowered->donations == alone.donations);
     CHECK(lowered->packing == alone.packing);
     CHECK(lowered->better_often == alone.better_often);
-    const bool is_found = std::any_of(known.begin(), known.end(), [&](const auto& other) { return other->lengths && other->lengths == lowered->lengths; });
+    const bool is_found =
+        std::any_of(known.begin(), known.end(), [&](const auto& other) { return other->lengths && other->lengths == lowered->lengths; });
     found += is_found;
     if (is_found) continue;
     if (!lowered->known) lowered->known = std::make_shared<const ir::LoopTree>(std::move(lowered->tree));
@@ -252,8 +272,8 @@ TEST_CASE("a kernel that differs from a known one in lengths alone is not made a
     for (const char* left : {"6000*i + k", "i + 300*k"}) {
       for (const char* right : {"6000*j + k", "j + 300*k", "2*j + 600*k"}) {
         products += found_by_lengths(many([&] {
-          return buffers + "b: " + draw({3}) + " parallel, i: " + draw({8, 60, 300}) + " parallel, j: " + columns + " parallel, k: " +
-                 draw({8, 300, 5000}) + " contract\n  contract b i j|k : %0 = load x[1800000*b + " + left +
+          return buffers + "b: " + draw({3}) + " parallel, i: " + draw({8, 60, 300}) + " parallel, j: " + columns +
+                 " parallel, k: " + draw({8, 300, 5000}) + " contract\n  contract b i j|k : %0 = load x[1800000*b + " + left +
                  "] : f32\n  contract b i j|k : %1 = load z[" + right + "] : f32\n  reduce b i j|k : %2 = contract %0, %1 : f32\n" +
                  "  map b i j : %3 = mul %2, %2 : f32\n  map b i j : store y[90000*b + 300*i + j], %3\n}\n";
         }));
@@ -261,7 +281,8 @@ TEST_CASE("a kernel that differs from a known one in lengths alone is not made a
     }
     sums += found_by_lengths(many([&] {
       return buffers + "i: " + columns + " parallel, r: " + draw({8, 60, 2000}) +
-             " inner\n  map i r : %0 = load x[300*r + i] : f32\n  reduce i|r : %1 = reduce.sum %0 columns : f32\n  map i : store y[i], %1\n}\n";
+             " inner\n  map i r : %0 = load x[300*r + i] : f32\n  reduce i|r : %1 = reduce.sum %0 columns : f32\n  map i : store y[i], "
+             "%1\n}\n";
     }));
   }
   maps += found_by_lengths(many([&] {
@@ -277,13 +298,11 @@ TEST_CASE("a kernel that differs from a known one in lengths alone is not made a
 
 TEST_CASE("another size is the same tree, so no compiler runs; a scalar kind of access is another") {
   auto key = [](const std::string& n) {
-    return ir::print(
-        passes::lower(
-            ir::parse_kernel("kernel @k(x: f32 in[" + n + "], y: f32 out[" + n + "]) {\n  axes i: " + n +
-                             " parallel\n  map i : %0 = load x[i] : f32\n  map i : store y[i], %0\n}\n"),
-            ir::CpuTarget{256})
-            .tree,
-        false);
+    return ir::print(passes::lower(ir::parse_kernel("kernel @k(x: f32 in[" + n + "], y: f32 out[" + n + "]) {\n  axes i: " + n +
+                                                    " parallel\n  map i : %0 = load x[i] : f32\n  map i : store y[i], %0\n}\n"),
+                                   ir::CpuTarget{256})
+                         .tree,
+                     false);
   };
   CHECK(key("1000") == key("1001"));
   CHECK(key("1000") == key("5000000"));
@@ -291,9 +310,13 @@ TEST_CASE("another size is the same tree, so no compiler runs; a scalar kind of 
 
 TEST_CASE("the text of an attention is lowered if its queries are enough, and refused with the reason if they are few") {
   const auto lowered = [](const std::string& queries) {
-    const std::string text = "call @attention(x0: f32 in[32], x1: f32 in[96], x2: f32 in[96], y0: f32 out[32]) {\n"
-                             "  %0 = view x0 : f32[" + queries + ",4]\n  %1 = view x1 : f32[9,4]\n  %2 = view x2 : f32[9,4]\n"
-                             "  %3 = attention %0, %1, %2 causal=0 scale=0.5 rows=0 result=output : f32[" + queries + ",4]\n  store y0, %3\n}\n";
+    const std::string text =
+        "call @attention(x0: f32 in[32], x1: f32 in[96], x2: f32 in[96], y0: f32 out[32]) {\n"
+        "  %0 = view x0 : f32[" +
+        queries +
+        ",4]\n  %1 = view x1 : f32[9,4]\n  %2 = view x2 : f32[9,4]\n"
+        "  %3 = attention %0, %1, %2 causal=0 scale=0.5 rows=0 result=output : f32[" +
+        queries + ",4]\n  store y0, %3\n}\n";
     return lower(ir::parse_call(text), ir::CpuTarget{512}).schedule;
   };
   for (const char* queries : {"5", "8"}) CHECK(lowered(queries) == "attention");

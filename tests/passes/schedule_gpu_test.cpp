@@ -24,11 +24,11 @@ passes::Lowered lower(const std::string& text) {
 }
 
 std::string pointwise(const std::string& rows, const std::string& columns, const std::string& numel) {
-  return "kernel @k(x: f32 in[" + numel + "], b: f32 in[" + columns + "], y: f32 out[" + numel + "]) {\n" +
-         "  axes r: " + rows + " parallel, c: " + columns + " parallel\n" +  //
-         "  map r c : %0 = load x[" + columns + "*r + c] : f32\n" +          //
-         "  map r c : %1 = load b[c] : f32\n" +                              //
-         "  map r c : %2 = mul %0, %1 : f32\n" +                             //
+  return "kernel @k(x: f32 in[" + numel + "], b: f32 in[" + columns + "], y: f32 out[" + numel + "]) {\n" + "  axes r: " + rows +
+         " parallel, c: " + columns + " parallel\n" +                //
+         "  map r c : %0 = load x[" + columns + "*r + c] : f32\n" +  //
+         "  map r c : %1 = load b[c] : f32\n" +                      //
+         "  map r c : %2 = mul %0, %1 : f32\n" +                     //
          "  map r c : store y[" + columns + "*r + c], %2\n}\n";
 }
 
@@ -91,14 +91,15 @@ TEST_CASE("gpu schedule: shapes that need the same code share a tree") {
   CHECK(key(rows("9", "202", "1818")) == key(rows("13", "130", "1690")));
   CHECK(key(rows("9", "200", "1800")) != key(rows("9", "202", "1818")));  // four neighbours a thread
   CHECK(key(rows("9", "200", "1800")) != key(rows("9", "20", "180")));
-  CHECK(key(rows("9", "5000", "45000")) == key(rows("70", "4700", "329000")));    // as many threads
+  CHECK(key(rows("9", "5000", "45000")) == key(rows("70", "4700", "329000")));  // as many threads
   CHECK(key(rows("9", "5000", "45000")) != key(rows("9", "9000", "81000")));
   CHECK(key(rows("9", "40004", "360036")) == key(rows("70", "50000", "3500000")));  // not kept
 }
 
 TEST_CASE("gpu schedule: accesses, the reduction's tree and the number of rows choose the program") {
   CHECK(lower(pointwise("6", "8", "48")).schedule == "pointwise");
-  CHECK(lower(pointwise("6", "8", "48")).sizes == std::vector<int64_t>{1, 12, 2, 8});  // blocks, threads that work, vectors of a row, columns
+  CHECK(lower(pointwise("6", "8", "48")).sizes ==
+        std::vector<int64_t>{1, 12, 2, 8});  // blocks, threads that work, vectors of a row, columns
   CHECK(lower(kTransposed).schedule == "transpose");
   CHECK(lower(rows("9", "200", "1800")).schedule == "rows");
   CHECK(lower(rows("9", "5000", "45000")).schedule == "rows in blocks");
@@ -120,9 +121,10 @@ TEST_CASE("gpu schedule: a map may write over what it reads at the same place, a
 
 TEST_CASE("gpu schedule: a row's value lies over an operand only where all threads of the row have read it before") {
   const auto rows_of_value = [](const std::string& value, const std::string& result) {
-    return lower("kernel @k(x0: f32 in[9], x1: f32 in[1800], y0: f32 out[9], y1: f32 out[1800]) {\n  axes i: 9 parallel, r: 200 inner\n"
-                 "  map i : %0 = load x0[i] : f32\n  map i r : %1 = load x1[200*i + r] : f32\n  map i r : %2 = mul %0, %1 : f32\n" +
-                 value + "  map i : store y0[i], " + result + "\n  map i r : store y1[200*i + r], %2\n}\n")
+    return lower(
+               "kernel @k(x0: f32 in[9], x1: f32 in[1800], y0: f32 out[9], y1: f32 out[1800]) {\n  axes i: 9 parallel, r: 200 inner\n"
+               "  map i : %0 = load x0[i] : f32\n  map i r : %1 = load x1[200*i + r] : f32\n  map i r : %2 = mul %0, %1 : f32\n" +
+               value + "  map i : store y0[i], " + result + "\n  map i r : store y1[200*i + r], %2\n}\n")
         .donations;
   };
   CHECK(rows_of_value("  reduce i|r : %3 = reduce.sum %2 lanes : f32\n", "%3") == std::vector<std::pair<int, int>>{{2, 0}});
@@ -161,15 +163,20 @@ TEST_CASE("gpu schedule: the pieces of a line of nearly 2^31 elements fit 32-bit
 }
 
 TEST_CASE("gpu schedule: the extents of a product and the number of multiprocessors choose its tile") {
-  const auto chosen = [](int64_t batch, int64_t rows, int64_t columns, int64_t depth, int processors, ir::DType dtype = ir::DType::F32, bool halves = false,
-                         int compute = 90, bool copied = false) {
+  const auto chosen = [](int64_t batch, int64_t rows, int64_t columns, int64_t depth, int processors, ir::DType dtype = ir::DType::F32,
+                         bool halves = false, int compute = 90, bool copied = false) {
     ir::GpuTarget target;
     target.compute = compute;
     target.multiprocessors = processors;
     target.shared_bytes = 99 << 10;
-    return passes::gpu::choose_tile({.dtype = dtype, .batch = batch, .rows = rows, .columns = columns, .depth = depth, .halves = halves, .copied = copied}, target).tile;
+    return passes::gpu::choose_tile(
+               {.dtype = dtype, .batch = batch, .rows = rows, .columns = columns, .depth = depth, .halves = halves, .copied = copied},
+               target)
+        .tile;
   };
-  const auto is = [](const passes::gpu::Tile* tile, int rows, int columns) { return tile && tile->rows == rows && tile->columns == columns; };
+  const auto is = [](const passes::gpu::Tile* tile, int rows, int columns) {
+    return tile && tile->rows == rows && tile->columns == columns;
+  };
   CHECK(is(chosen(1, 4096, 4096, 1024, 132), 128, 128));
   CHECK(chosen(1000, 4, 4, 4, 132) == nullptr);  // a thread an output
   CHECK(is(chosen(1, 6, 25088, 75, 1), 8, 256));
@@ -230,13 +237,18 @@ TEST_CASE("gpu schedule: what it does not take, it names") {
 
 TEST_CASE("gpu schedule: the text of an attention is lowered if its heads fit, and refused with the reason if they do not") {
   const auto lowered = [](const std::string& depth) {
-    const std::string text = "call @attention(x0: f32 in[2000], x1: f32 in[2000], x2: f32 in[2000], y0: f32 out[2000]) {\n"
-                             "  %0 = view x0 : f32[9," + depth + "]\n  %1 = view x1 : f32[9," + depth + "]\n  %2 = view x2 : f32[9," + depth + "]\n"
-                             "  %3 = attention %0, %1, %2 causal=0 scale=0.5 rows=0 result=output : f32[9," + depth + "]\n  store y0, %3\n}\n";
+    const std::string text =
+        "call @attention(x0: f32 in[2000], x1: f32 in[2000], x2: f32 in[2000], y0: f32 out[2000]) {\n"
+        "  %0 = view x0 : f32[9," +
+        depth + "]\n  %1 = view x1 : f32[9," + depth + "]\n  %2 = view x2 : f32[9," + depth +
+        "]\n"
+        "  %3 = attention %0, %1, %2 causal=0 scale=0.5 rows=0 result=output : f32[9," +
+        depth + "]\n  store y0, %3\n}\n";
     return passes::lower(ir::parse_call(text), ir::GpuTarget{}).schedule;
   };
   CHECK(lowered("128") == "attention");
-  CHECK_THROWS_WITH_AS(lowered("129"),
-                       "no GPU schedule takes call 'attention': heads are so large that a block's shared memory has no room for tiles of a good size",
-                       ir::IrError);
+  CHECK_THROWS_WITH_AS(
+      lowered("129"),
+      "no GPU schedule takes call 'attention': heads are so large that a block's shared memory has no room for tiles of a good size",
+      ir::IrError);
 }

@@ -27,24 +27,26 @@ std::string map(int64_t rows, int64_t columns, const std::string& place) {
 std::string sums(int64_t rows, int64_t length, const std::string& order, bool twice = false) {
   const std::string all = number(rows * length), n = number(length);
   const std::string place = order == "lanes" ? n + "*r + i" : number(rows) + "*i + r";
-  return "kernel @sums(x: f32 in[" + all + "], y: f32 out[" + (twice ? all : number(rows)) + "]) {\n  axes r: " + number(rows) + " parallel, i: " + n +
-         " inner\n  map r i : %0 = load x[" + place + "] : f32\n  reduce r|i : %1 = reduce.sum %0 " + order + " : f32\n" +
+  return "kernel @sums(x: f32 in[" + all + "], y: f32 out[" + (twice ? all : number(rows)) + "]) {\n  axes r: " + number(rows) +
+         " parallel, i: " + n + " inner\n  map r i : %0 = load x[" + place + "] : f32\n  reduce r|i : %1 = reduce.sum %0 " + order +
+         " : f32\n" +
          (twice ? "  map r i : %2 = sub %0, %1 : f32\n  map r i : store y[" + place + "], %2\n}\n" : "  map r : store y[r], %1\n}\n");
 }
 
 std::string scan(int64_t lines, int64_t length, const std::string& type, bool across) {
   const std::string all = number(lines * length), place = across ? number(lines) + "*s + i" : number(length) + "*i + s";
-  return "kernel @scan(x: " + type + " in[" + all + "], y: " + type + " out[" + all + "]) {\n  axes i: " + number(lines) + " parallel, s: " + number(length) +
-         " serial\n  map i s : %0 = load x[" + place + "] : " + type + "\n  scan i|s : %1 = scan.sum %0 : " + type + "\n  map i s : store y[" + place +
-         "], %1\n}\n";
+  return "kernel @scan(x: " + type + " in[" + all + "], y: " + type + " out[" + all + "]) {\n  axes i: " + number(lines) +
+         " parallel, s: " + number(length) + " serial\n  map i s : %0 = load x[" + place + "] : " + type +
+         "\n  scan i|s : %1 = scan.sum %0 : " + type + "\n  map i s : store y[" + place + "], %1\n}\n";
 }
 
 std::string product(int64_t rows, int64_t columns, int64_t depth, const std::string& type) {
   const std::string n = number(columns), k = number(depth);
-  return "kernel @product(a: " + type + " in[" + number(rows * depth) + "], b: " + type + " in[" + number(columns * depth) + "], y: " + type + " out[" +
-         number(rows * columns) + "]) {\n  axes i: " + number(rows) + " parallel, j: " + n + " parallel, k: " + k +
-         " contract\n  contract i j|k : %0 = load a[" + k + "*i + k] : " + type + "\n  contract i j|k : %1 = load b[" + n + "*k + j] : " + type +
-         "\n  reduce i j|k : %2 = contract %0, %1 : " + type + "\n  map i j : store y[" + n + "*i + j], %2\n}\n";
+  return "kernel @product(a: " + type + " in[" + number(rows * depth) + "], b: " + type + " in[" + number(columns * depth) +
+         "], y: " + type + " out[" + number(rows * columns) + "]) {\n  axes i: " + number(rows) + " parallel, j: " + n +
+         " parallel, k: " + k + " contract\n  contract i j|k : %0 = load a[" + k + "*i + k] : " + type +
+         "\n  contract i j|k : %1 = load b[" + n + "*k + j] : " + type + "\n  reduce i j|k : %2 = contract %0, %1 : " + type +
+         "\n  map i j : store y[" + n + "*i + j], %2\n}\n";
 }
 
 const char* const kWindows = R"(kernel @windows(x: f32 in[196608], w: f32 in[432], y: f32 out[1048576]) {
@@ -60,9 +62,8 @@ const char* const kWindows = R"(kernel @windows(x: f32 in[196608], w: f32 in[432
 bool takes_kernels(const passes::Schedule& schedule, const ir::Target& target) {
   passes::Form forms[5];
   forms[1].lanes = forms[2].columns = forms[3].scans = forms[4].contractions = forms[4].contract_axes = 1;
-  return std::any_of(std::begin(forms), std::end(forms), [&](const passes::Form& form) {
-    return schedule.accepts(form, target).fit == passes::Schedule::Fit::Takes;
-  });
+  return std::any_of(std::begin(forms), std::end(forms),
+                     [&](const passes::Form& form) { return schedule.accepts(form, target).fit == passes::Schedule::Fit::Takes; });
 }
 
 }  // namespace

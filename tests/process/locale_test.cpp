@@ -45,7 +45,8 @@ void print_values(std::ostream& out) {
     set_print_style(style);
     out << x << "\n" << x * 1e-6 << "\n" << arange(0, 5000, 1234) << "\n" << full({2, 1234}, 0.5).sizes() << "\n";
     out << nn::Sequential(nn::Linear(1024, 4096), nn::Dropout(0.25), nn::Conv2d(nn::Conv2dOptions(1200, 2400, 3).padding(1234)),
-                          nn::BatchNorm1d(1500), nn::LSTM(1024, 2048)) << "\n"
+                          nn::BatchNorm1d(1500), nn::LSTM(1024, 2048))
+        << "\n"
         << optim::Adam({x.clone().requires_grad_()}, optim::AdamOptions(0.0015)) << "\n";
   }
   set_print_style(PrintStyle::Python);
@@ -61,12 +62,15 @@ void print_values(std::ostream& out) {
 void print_reports(std::ostream& out) {
   const Tensor a = ones({1200, 40}), y = ((a * 0.3 + 1.5).softmax(1).mm(full({40, 1300}, 0.25)) * 1e-3).sum(0);
   out << draw_dot(y) << explain(y);
-  for (const Stage stage : {Stage::Graph, Stage::Fused, Stage::Kernel, Stage::LoopTree, Stage::CUDA}) out << message_of([&] { out << dump(y, stage); });
+  for (const Stage stage : {Stage::Graph, Stage::Fused, Stage::Kernel, Stage::LoopTree, Stage::CUDA})
+    out << message_of([&] { out << dump(y, stage); });
   out << io::draw_curve({{"a", {0.5, 1.25, 1234.5}}, {"b", {1e-7, 2e-7, 123456}}}, io::CurveOptions("x").log_y(true));
 }
 
 void print_errors(std::ostream& out) {
-  out << message_of([] { ones({1500, 1001}).add(ones({2000, 1001})); }) << message_of([] { ones({1234}).index({123456}); })
+  out << message_of([] {
+    ones({1500, 1001}).add(ones({2000, 1001}));
+  }) << message_of([] { ones({1234}).index({123456}); })
       << message_of([] { io::save_npy("/nowhere/x.npy", ones({1})); }) << message_of([] { io::load_npy("/nowhere"); })
       << message_of([] { nn::Dropout(1.5); }) << message_of([] { io::draw_curve({}, io::CurveOptions()); })
       << message_of([] { optim::SGD({ones({1}, requires_grad())}, optim::SGDOptions(-1.5)); });

@@ -27,9 +27,7 @@ void say(const std::string& line) {  // also when streams are gone
   if (::write(STDOUT_FILENO, line.data(), line.size()) < 0) _exit(5);
 }
 
-bool near(const Tensor& x, double expected) {
-  return std::abs(x.item<double>() - expected) <= 1e-3 * std::abs(expected) + 1e-3;
-}
+bool near(const Tensor& x, double expected) { return std::abs(x.item<double>() - expected) <= 1e-3 * std::abs(expected) + 1e-3; }
 
 // Work of twelve kinds, each with code of its own. True if the value is right.
 bool compute(int seed) {
@@ -39,8 +37,7 @@ bool compute(int seed) {
   switch (seed % 12) {
     case 0: return near((x * k + 1).sum(), k * sum + static_cast<double>(n));
     case 1: return near(softmax(x * k, 0).sum(), 1);
-    case 2:
-      return near(matmul(ones({n, n}) * k, ones({n, 3})).select(0, 1).sum(), 3 * k * static_cast<double>(n));
+    case 2: return near(matmul(ones({n, n}) * k, ones({n, 3})).select(0, 1).sum(), 3 * k * static_cast<double>(n));
     case 3: return near((x.to(kHalf) * 0.5).to(kFloat).sum(), sum / 2);
     case 10: return near((arange(n) / static_cast<int64_t>(1)).to(kInt).floor_divide(1).sum(), sum);
     case 11: return near(cumsum(x, 0).select(0, n - 1), sum);
@@ -146,17 +143,14 @@ Ended run_self(const char* moment, int seed, const std::string& folder) {
   ::close(ends[1]);
   Ended result;
   char buffer[4096];
-  for (ssize_t count; (count = ::read(ends[0], buffer, sizeof buffer)) > 0;)
-    result.output.append(buffer, static_cast<size_t>(count));
+  for (ssize_t count; (count = ::read(ends[0], buffer, sizeof buffer)) > 0;) result.output.append(buffer, static_cast<size_t>(count));
   ::close(ends[0]);
   ::waitpid(child, &result.status, 0);
   return result;
 }
 
 int drive_late(int runs) {
-  const std::string folder =
-      (std::filesystem::temp_directory_path() / ("tenon_process_test_" + std::to_string(::getpid())))
-          .string();
+  const std::string folder = (std::filesystem::temp_directory_path() / ("tenon_process_test_" + std::to_string(::getpid()))).string();
   int bad = 0, threw = 0;
   for (int seed = 0; seed < runs; ++seed) {
     const char* moment = kMoments[seed % 5];
@@ -166,8 +160,7 @@ int drive_late(int runs) {
     threw += ended.output.find("error: ") != std::string::npos;
     if (ended.status == 0 && (said || may_be_silent)) continue;
     ++bad;
-    std::printf("%s, seed %d: status 0x%x: %s\n", moment, seed / 5, static_cast<unsigned>(ended.status),
-                ended.output.c_str());
+    std::printf("%s, seed %d: status 0x%x: %s\n", moment, seed / 5, static_cast<unsigned>(ended.status), ended.output.c_str());
   }
   std::filesystem::remove_all(folder);
   std::printf("late: %d of %d processes ended well (%d with an Error)\n", runs - bad, runs, threw);

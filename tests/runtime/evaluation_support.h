@@ -40,8 +40,7 @@ inline ir::NodeRef input_of(const codegen::HostTensor& t) {
   return ir::make_input(t.dtype, t.shape, buffer);
 }
 
-inline ir::NodeRef input_of(std::span<const int64_t> shape, const std::function<double(int64_t)>& value,
-                            ir::DType dtype = ir::DType::F32) {
+inline ir::NodeRef input_of(std::span<const int64_t> shape, const std::function<double(int64_t)>& value, ir::DType dtype = ir::DType::F32) {
   codegen::HostTensor t = codegen::HostTensor::zeros(dtype, shape);
   for (int64_t i = 0; i < t.numel(); ++i) t.set(i, ir::constant(dtype, value(i)));
   return input_of(t);
@@ -50,15 +49,12 @@ inline ir::NodeRef input_of(std::span<const int64_t> shape, const std::function<
 inline codegen::HostTensor value_of(const ir::Node& node) {
   codegen::HostTensor t = codegen::HostTensor::zeros(node.dtype(), node.shape());
   std::shared_ptr<runtime::Buffer> buffer = runtime::buffer_of(node);
-  if (!buffer || buffer->bytes() < t.data.size())
-    throw std::runtime_error("the node has no buffer of its size");
+  if (!buffer || buffer->bytes() < t.data.size()) throw std::runtime_error("the node has no buffer of its size");
   if (!t.data.empty()) std::memcpy(t.data.data(), buffer->data(), t.data.size());
   return t;
 }
 
-inline double element(const ir::NodeRef& node, int64_t at = 0) {
-  return ir::to_double(value_of(*node).get(at));
-}
+inline double element(const ir::NodeRef& node, int64_t at = 0) { return ir::to_double(value_of(*node).get(at)); }
 
 inline ir::NodeRef scalar(double value, std::span<const int64_t> shape, ir::DType dtype = ir::DType::F32) {
   return ir::make_const(ir::constant(dtype, value), shape);

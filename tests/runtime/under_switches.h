@@ -42,9 +42,8 @@ inline void check(const std::string& text) {
     codegen::HostTensor t = codegen::HostTensor::zeros(node.dtype(), node.shape());
     for (int64_t e = 0; e < t.numel(); ++e) {
       const auto mixed = static_cast<int64_t>((static_cast<uint64_t>(e) * 0x9E3779B97F4A7C15u) >> 40);
-      t.set(e, node.dtype() == ir::DType::I64
-                   ? ir::constant(ir::DType::I64, mixed % 5)
-                   : ir::constant(node.dtype(), static_cast<double>(mixed % 19) / 4 - 2));
+      t.set(e, node.dtype() == ir::DType::I64 ? ir::constant(ir::DType::I64, mixed % 5)
+                                              : ir::constant(node.dtype(), static_cast<double>(mixed % 19) / 4 - 2));
     }
     inputs.push_back(std::move(t));
   }

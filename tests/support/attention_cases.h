@@ -101,9 +101,7 @@ struct Array {
 struct View {
   const double* first;
   int64_t rows, columns;
-  double at(int64_t row, int64_t column) const {
-    return first[(rows == 1 ? 0 : row) * columns + (columns == 1 ? 0 : column)];
-  }
+  double at(int64_t row, int64_t column) const { return first[(rows == 1 ? 0 : row) * columns + (columns == 1 ? 0 : column)]; }
 };
 inline View batch_of(const Array& a, const Dims& index) {
   const size_t rank = a.shape.size();

@@ -20,8 +20,7 @@ int64_t small_size(Random& random) {
 }
 
 int64_t medium_size(Random& random) {
-  static constexpr int64_t sizes[] = {16, 17,  31,  33,  47,  48,  63,  64,  65,  70, 96,
-                                      100, 112, 127, 128, 129, 130, 192, 255, 256, 257};
+  static constexpr int64_t sizes[] = {16, 17, 31, 33, 47, 48, 63, 64, 65, 70, 96, 100, 112, 127, 128, 129, 130, 192, 255, 256, 257};
   return random.pick(sizes);
 }
 
@@ -457,7 +456,8 @@ class Generator {
     static constexpr Op ops[] = {Op::Add, Op::Sub, Op::Mul, Op::Max};
     for (int64_t left = random_.pick(lengths); left > 0; --left) {
       const bool again = known > 0 && random_.chance(40);
-      add(again ? ir::binary(random_.pick(ops), spread(pool_.back()), spread(pool_[static_cast<size_t>(random_.below(known))])) : elementwise());
+      add(again ? ir::binary(random_.pick(ops), spread(pool_.back()), spread(pool_[static_cast<size_t>(random_.below(known))]))
+                : elementwise());
     }
   }
 
@@ -465,12 +465,12 @@ class Generator {
     make_matrices();
     const size_t r = frame_.size() - 2, c = r + 1;
     const int64_t m = frame_[r], k = frame_[c], batches = ir::element_count(frame_) / (m * k);
-    const int64_t n = std::max<int64_t>(1, std::min({random_.chance(40)   ? k
-                                                     : random_.chance(20) ? m
-                                                     : random_.chance(50) ? small_size(random_)
-                                                                          : medium_size(random_),
-                                                     options_.max_numel / (std::max(m, k) * batches),
-                                                     options_.max_product / (m * k * batches)}));
+    const int64_t n =
+        std::max<int64_t>(1, std::min({random_.chance(40)   ? k
+                                       : random_.chance(20) ? m
+                                       : random_.chance(50) ? small_size(random_)
+                                                            : medium_size(random_),
+                                       options_.max_numel / (std::max(m, k) * batches), options_.max_product / (m * k * batches)}));
     std::vector<NodeRef> readable = pool_;
     readable.push_back(random_.chance(50) ? any() : leaf());
     const NodeRef left = spread(readable.back());
@@ -525,7 +525,7 @@ class Generator {
   const DType type_;
   Operands operands_;
   Dims frame_, reduced_;
-  std::vector<NodeRef> pool_;    // each of the frame's shape, or with dims of 1
+  std::vector<NodeRef> pool_;  // each of the frame's shape, or with dims of 1
 };
 
 }  // namespace

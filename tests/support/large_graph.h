@@ -10,9 +10,9 @@
 namespace tenon::test {
 
 struct LargeGraphOptions {
-  int64_t max_numel = 60'000;      // of any node, roughly
+  int64_t max_numel = 60'000;       // of any node, roughly
   int64_t max_product = 1'000'000;  // multiplications of a dot
-  bool transcendental = true;      // ops whose generated code may differ from libm in the last bits
+  bool transcendental = true;       // ops whose generated code may differ from libm in the last bits
   bool contractions = true;
 };
 

@@ -24,7 +24,8 @@ inline int64_t buffer_bytes(const ir::TreeBuffer& buffer, const std::vector<int6
 // bytes.
 // run(phase, buffers, sizes, scalars, begin, end, local) does so of one piece; local has room for `more` bytes behind the Local buffers.
 template <typename Run>
-void launch_with(const Run& run, const passes::Lowered& lowered, std::vector<void*> buffers, const std::vector<uint64_t>& scalars, int64_t piece, int64_t more = 0) {
+void launch_with(const Run& run, const passes::Lowered& lowered, std::vector<void*> buffers, const std::vector<uint64_t>& scalars,
+                 int64_t piece, int64_t more = 0) {
   constexpr int64_t align = codegen::kLocalAlign;
   std::vector<std::vector<std::byte>> scratch;
   int64_t local_bytes = 0;
@@ -48,16 +49,15 @@ void launch_with(const Run& run, const passes::Lowered& lowered, std::vector<voi
   }
 }
 
-inline void launch(const passes::Lowered& lowered, const codegen::Executable& code, std::vector<void*> buffers, const std::vector<uint64_t>& scalars,
-                   int64_t piece) {
-  const auto run = [&](size_t p, void* const* b, const int64_t* sizes, const uint64_t* numbers, int64_t begin, int64_t end, void* local, void*) {
-    code.phases[p](b, sizes, numbers, begin, end, local);
-  };
+inline void launch(const passes::Lowered& lowered, const codegen::Executable& code, std::vector<void*> buffers,
+                   const std::vector<uint64_t>& scalars, int64_t piece) {
+  const auto run = [&](size_t p, void* const* b, const int64_t* sizes, const uint64_t* numbers, int64_t begin, int64_t end, void* local,
+                       void*) { code.phases[p](b, sizes, numbers, begin, end, local); };
   launch_with(run, lowered, std::move(buffers), scalars, piece);
 }
 
-inline void launch(const passes::Lowered& lowered, const codegen::Bytecode& code, std::vector<void*> buffers, const std::vector<uint64_t>& scalars,
-                   int64_t piece) {
+inline void launch(const passes::Lowered& lowered, const codegen::Bytecode& code, std::vector<void*> buffers,
+                   const std::vector<uint64_t>& scalars, int64_t piece) {
   const auto run = [&](auto... arguments) { code.run(arguments...); };
   launch_with(run, lowered, std::move(buffers), scalars, piece, static_cast<int64_t>(code.register_bytes()));
 }

@@ -112,16 +112,13 @@ double ulp_error(T got, Wide want, double scale = 0) {
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got) ? 0 : wrong;
   const T rounded = static_cast<T>(want);
   if (got == rounded && std::signbit(got) == std::signbit(rounded) && std::isinf(got)) return 0;
-  if (std::isinf(want) || want == 0)
-    return got == want && std::signbit(got) == std::signbit(want) ? 0 : wrong;
+  if (std::isinf(want) || want == 0) return got == want && std::signbit(got) == std::signbit(want) ? 0 : wrong;
   if (got == 0 && std::signbit(got) != std::signbit(want)) return wrong;
   using Limits = std::numeric_limits<T>;
   int exponent;
   std::frexp(std::max(std::fabs(want), Wide(scale)), &exponent);
   const Wide unit = std::ldexp(Wide(1), std::max(exponent, Limits::min_exponent) - Limits::digits);
-  const Wide value = std::isinf(got)
-                         ? std::copysign(std::ldexp(Wide(1), Limits::max_exponent - 1) * 2, Wide(got))
-                         : Wide(got);
+  const Wide value = std::isinf(got) ? std::copysign(std::ldexp(Wide(1), Limits::max_exponent - 1) * 2, Wide(got)) : Wide(got);
   return static_cast<double>(std::fabs(value - want) / unit);
 }
 
@@ -135,9 +132,7 @@ class MathKernel {
                                                  static_cast<int>(lowered_.tree.phases.size()))) {}
 
   // `buffers` are x, (y,) z, of `count` elements each. Thread-safe.
-  void run(std::vector<void*> buffers) const {
-    launch(lowered_, *code_, std::move(buffers), {}, std::numeric_limits<int64_t>::max());
-  }
+  void run(std::vector<void*> buffers) const { launch(lowered_, *code_, std::move(buffers), {}, std::numeric_limits<int64_t>::max()); }
   const ir::Kernel& kernel() const { return kernel_; }
 
   static ir::Kernel make(ir::Op op, ir::DType dtype, int64_t count) {
@@ -151,8 +146,7 @@ class MathKernel {
       args.push_back(builder.load(buffer, i, ir::Level::Row));
     }
     const int result = kernel.add_buffer("z", dtype, ir::Role::Out, count);
-    builder.store(result, i, builder.op(op, std::span<const ir::Value>(args.begin(), args.size())),
-                  ir::Level::Row);
+    builder.store(result, i, builder.op(op, std::span<const ir::Value>(args.begin(), args.size())), ir::Level::Row);
     return kernel;
   }
 

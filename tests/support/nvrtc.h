@@ -14,7 +14,7 @@ class Nvrtc {
  public:
   struct Result {
     bool compiled = false;
-    std::string log;                     // with ptxas -v
+    std::string log;  // with ptxas -v
     std::string ptx;
     size_t bytes = 0;                    // of the cubin
     bool warns = false, spills = false;  // spills: registers, or a stack frame
@@ -35,14 +35,13 @@ class Nvrtc {
   Result compile(const std::string& text, const std::string& arch) const {
     void* program = nullptr;
     Result result;
-    if (function<int(void**, const char*, const char*, int, const char**, const char**)>(
-            "nvrtcCreateProgram")(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0) {
+    if (function<int(void**, const char*, const char*, int, const char**, const char**)>("nvrtcCreateProgram")(
+            &program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0) {
       return result;
     }
     const std::string arch_option = "-arch=" + arch;
     const char* options[] = {arch_option.c_str(), "--minimal", "--fmad=false", "--ptxas-options=-v"};
-    result.compiled = function<int(void*, int, const char**)>("nvrtcCompileProgram")(
-                          program, std::size(options), options) == 0;
+    result.compiled = function<int(void*, int, const char**)>("nvrtcCompileProgram")(program, std::size(options), options) == 0;
     size_t size = 0;
     function<int(void*, size_t*)>("nvrtcGetProgramLogSize")(program, &size);
     result.log.resize(size);

@@ -27,8 +27,7 @@ using ir::Op;
 Constant special_value(Random& random, DType t) {
   if (t == DType::Bool) return {t, random.bits() & 1};
   if (ir::is_float(t)) {
-    static constexpr double values[] = {0.0,  -0.0,  1.0,  -1.0,     0.5,      65504.0,
-                                        1e-7, 1e-40, 1e30, HUGE_VAL, -HUGE_VAL};
+    static constexpr double values[] = {0.0, -0.0, 1.0, -1.0, 0.5, 65504.0, 1e-7, 1e-40, 1e30, HUGE_VAL, -HUGE_VAL};
     return random.chance(10) ? ir::constant(t, std::nan("")) : ir::constant(t, random.pick(values));
   }
   const int64_t lowest = int64_t{-1} << (8 * ir::item_size(t) - 1);
@@ -88,13 +87,11 @@ class Generator {
     return result;
   }
 
-  NodeRef make(Op op, std::span<const NodeRef> operands, std::span<const int64_t> ints = {},
-               DType to = DType::F32) {
+  NodeRef make(Op op, std::span<const NodeRef> operands, std::span<const int64_t> ints = {}, DType to = DType::F32) {
     for (const NodeRef& operand : operands) read_.insert(operand->id());
     return ir::make_node(op, operands, ints, to, options_.folding);
   }
-  NodeRef make(Op op, std::initializer_list<NodeRef> operands, std::span<const int64_t> ints = {},
-               DType to = DType::F32) {
+  NodeRef make(Op op, std::initializer_list<NodeRef> operands, std::span<const int64_t> ints = {}, DType to = DType::F32) {
     return make(op, std::span<const NodeRef>(operands.begin(), operands.size()), ints, to);
   }
 
@@ -105,9 +102,8 @@ class Generator {
   // Mostly a recent node, so that graphs get deep.
   NodeRef any() {
     const auto count = static_cast<int64_t>(pool_.size());
-    return pool_[static_cast<size_t>(random_.chance(60)
-                                         ? random_.between(std::max<int64_t>(0, count - 4), count - 1)
-                                         : random_.below(count))];
+    return pool_[static_cast<size_t>(random_.chance(60) ? random_.between(std::max<int64_t>(0, count - 4), count - 1)
+                                                        : random_.below(count))];
   }
 
   NodeRef constant(DType t, const Dims& shape) {
@@ -252,8 +248,7 @@ class Generator {
         shape.push_back(size);
       }
     }
-    if (shape.size() < 4 && random_.chance(30))
-      shape.insert(static_cast<size_t>(random_.below(static_cast<int64_t>(shape.size()) + 1)), 1);
+    if (shape.size() < 4 && random_.chance(30)) shape.insert(static_cast<size_t>(random_.below(static_cast<int64_t>(shape.size()) + 1)), 1);
     return make(Op::Reshape, {x}, shape);
   }
 
@@ -322,9 +317,7 @@ class Generator {
     int64_t left = x->numel() - 1 - offset, count = 1;
     Dims sizes, strides;
     for (int64_t rank = random_.between(0, 4); rank > 0; --rank) {
-      const int64_t stride = random_.chance(20)   ? 0
-                             : random_.chance(40) ? random_.between(1, 3)
-                                                  : random_.between(1, left + 1);
+      const int64_t stride = random_.chance(20) ? 0 : random_.chance(40) ? random_.between(1, 3) : random_.between(1, left + 1);
       int64_t most = stride == 0 ? 9 : left / stride + 1;
       most = std::min(most, options_.max_numel / count);
       const int64_t size = random_.chance(60) ? most : random_.between(1, most);
@@ -501,9 +494,8 @@ ir::Graph with_replacement(const ir::Graph& graph, const Node* node, const NodeR
     operands.clear();
     for (Node* input : old->inputs()) operands.push_back(image[input]);
     image[old.get()] = old.get() == node ? replacement
-                       : old->is_leaf()
-                           ? old
-                           : ir::make_node(old->op(), operands, old->ints(), old->dtype(), ir::Folding::Off);
+                       : old->is_leaf()  ? old
+                                         : ir::make_node(old->op(), operands, old->ints(), old->dtype(), ir::Folding::Off);
   }
   for (const NodeRef& output : graph.outputs) outputs.push_back(image[output.get()]);
   return ir::Graph::of(outputs, graph.name);
@@ -511,8 +503,7 @@ ir::Graph with_replacement(const ir::Graph& graph, const Node* node, const NodeR
 
 class Reducer {
  public:
-  Reducer(const ir::Graph& graph, const std::function<bool(const ir::Graph&)>& fails)
-      : best_(graph), fails_(fails) {}
+  Reducer(const ir::Graph& graph, const std::function<bool(const ir::Graph&)>& fails) : best_(graph), fails_(fails) {}
 
   ir::Graph reduce() {
     while (calls_left_ > 0 && (drop_an_output() || look_at_operands() || replace_a_node())) {
@@ -597,21 +588,17 @@ Constant element(const HostTensor& tensor, size_t i) {
 
 }  // namespace
 
-ir::Graph random_graph(uint64_t seed, const RandomGraphOptions& options) {
-  return Generator(seed, options).generate();
-}
+ir::Graph random_graph(uint64_t seed, const RandomGraphOptions& options) { return Generator(seed, options).generate(); }
 
 std::vector<HostTensor> random_inputs(const ir::Graph& graph, uint64_t seed) {
   Random random(seed ^ 0x5bd1e995);
   std::vector<HostTensor> tensors;
   for (const NodeRef& input : graph.inputs) {
     const auto size = static_cast<size_t>(ir::item_size(input->dtype()));
-    HostTensor tensor{input->dtype(), input->shape(),
-                      std::vector<std::byte>(static_cast<size_t>(input->numel()) * size)};
+    HostTensor tensor{input->dtype(), input->shape(), std::vector<std::byte>(static_cast<size_t>(input->numel()) * size)};
     const int specials = random.chance(40) ? 10 : 0;
     for (size_t i = 0; i < tensor.data.size(); i += size) {
-      const Constant value =
-          random.chance(specials) ? special_value(random, tensor.dtype) : plain_value(random, tensor.dtype);
+      const Constant value = random.chance(specials) ? special_value(random, tensor.dtype) : plain_value(random, tensor.dtype);
       std::memcpy(tensor.data.data() + i, &value.bits, size);
     }
     tensors.push_back(std::move(tensor));

@@ -34,7 +34,8 @@ ir::Graph reduce_failing(const ir::Graph& graph, const std::function<bool(const 
 // Equal to the bit, all nans being one.
 bool same_elements(const codegen::HostTensor& a, const codegen::HostTensor& b);
 
-// The first element that same_elements() finds different, "[5]: 0x80000000 and not 0x00000000 (-0.0, 0.0)"; of other sizes or types: says so.
+// The first element that same_elements() finds different, "[5]: 0x80000000 and not 0x00000000 (-0.0, 0.0)"; of other sizes or types:
+// says so.
 std::string first_difference(const codegen::HostTensor& got, const codegen::HostTensor& want);
 
 }  // namespace tenon::test

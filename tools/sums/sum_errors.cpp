@@ -72,7 +72,10 @@ void measure(const Case& c, ScalarType dtype, bool equal, int64_t k) {
   const double exact = c.exact(wide_x.data_ptr<double>(), wide_y.data_ptr<double>(), k);
   if (dtype == kHalf && exact > 6e4) return;  // the result would be infinite
   const double got = c.result(x, y).reshape({-1})[0].to(kDouble).item<double>();
-  std::printf("%s|%s|%s|%lld|%.1e\n", c.name, dtype == kHalf ? "float16" : dtype == kBFloat16 ? "bfloat16" : "float32",
+  std::printf("%s|%s|%s|%lld|%.1e\n", c.name,
+              dtype == kHalf       ? "float16"
+              : dtype == kBFloat16 ? "bfloat16"
+                                   : "float32",
               equal ? "equal" : "rand", static_cast<long long>(k), std::abs(got / exact - 1));
 }
 

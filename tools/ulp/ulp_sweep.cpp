@@ -22,12 +22,10 @@ struct Worst {
 };
 
 // Takes blocks of consecutive bit patterns from `next` until none is left.
-void sweep(const test::UnaryFunction& f, const test::MathKernel& kernel, std::atomic<int64_t>& next,
-           Worst& worst) {
+void sweep(const test::UnaryFunction& f, const test::MathKernel& kernel, std::atomic<int64_t>& next, Worst& worst) {
   std::vector<float> x(kBlock), z(kBlock);
   for (int64_t block; (block = next++) < (int64_t{1} << 32) / kBlock;) {
-    for (int64_t i = 0; i < kBlock; ++i)
-      x[i] = std::bit_cast<float>(static_cast<uint32_t>(block * kBlock + i));
+    for (int64_t i = 0; i < kBlock; ++i) x[i] = std::bit_cast<float>(static_cast<uint32_t>(block * kBlock + i));
     kernel.run({x.data(), z.data()});
     for (size_t i = 0; i < x.size(); ++i) {
       const double want = f.reference(static_cast<double>(x[i]));
@@ -60,11 +58,9 @@ void report(const test::UnaryFunction& f) {
   std::vector<std::thread> threads;
   for (Worst& w : worst) threads.emplace_back([&] { sweep(f, kernel, next, w); });
   for (std::thread& t : threads) t.join();
-  const Worst& w =
-      *std::max_element(worst.begin(), worst.end(), [](auto& a, auto& b) { return a.error < b.error; });
-  std::printf("%-8s %8.4f ulp (bound %.2f) at %.9g = %a: %.9g, %6.3f ns\n",
-              std::string(ir::info(f.op).text).c_str(), w.error, f.bound, static_cast<double>(w.x),
-              static_cast<double>(w.x), static_cast<double>(w.got), nanoseconds_an_element(timed));
+  const Worst& w = *std::max_element(worst.begin(), worst.end(), [](auto& a, auto& b) { return a.error < b.error; });
+  std::printf("%-8s %8.4f ulp (bound %.2f) at %.9g = %a: %.9g, %6.3f ns\n", std::string(ir::info(f.op).text).c_str(), w.error, f.bound,
+              static_cast<double>(w.x), static_cast<double>(w.x), static_cast<double>(w.got), nanoseconds_an_element(timed));
   std::fflush(stdout);
 }
 

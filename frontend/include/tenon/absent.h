@@ -10,10 +10,10 @@ template <typename...>
 inline constexpr bool present = false;
 }  // namespace detail
 
-#define TENON_ABSENT(name, sentence)                                       \
+#define TENON_ABSENT(name, sentence)                                                                         \
   auto name(const auto& x, const auto&...) { /* auto: the sentence comes before an error about the result */ \
-    static_assert(detail::present<decltype(x)>, #name ": " sentence);                \
-    return Tensor();                                                       \
+    static_assert(detail::present<decltype(x)>, #name ": " sentence);                                        \
+    return Tensor();                                                                                         \
   }
 
 #define TENON_NO_COMPLEX(name) TENON_ABSENT(name, "Tenon has no complex numbers and no Fourier transforms yet")
@@ -31,9 +31,11 @@ TENON_NO_COMPLEX(imag)
 TENON_NO_COMPLEX(stft)
 TENON_NO_COMPLEX(istft)
 namespace fft {
+// clang-format off
 #define TENON_FFTS(X)                                                                                          \
   X(fft) X(ifft) X(fft2) X(ifft2) X(fftn) X(ifftn) X(rfft) X(irfft) X(rfft2) X(irfft2) X(rfftn) X(irfftn) X(hfft) \
       X(ihfft) X(fftfreq) X(rfftfreq) X(fftshift) X(ifftshift)
+// clang-format on
 TENON_FFTS(TENON_NO_COMPLEX)
 }  // namespace fft
 #define TENON_NO_FFT(name) TENON_NO_COMPLEX(fft_##name)
@@ -42,17 +44,21 @@ TENON_FFTS(TENON_NO_FFT)
 #undef TENON_FFTS
 
 // --- linear algebra
+// clang-format off
 #define TENON_DECOMPOSITIONS(X)                                                                                  \
   X(cholesky) X(cholesky_inverse) X(cholesky_solve) X(det) X(geqrf) X(inverse) X(logdet) X(lu_solve) X(lu_unpack) \
       X(matrix_exp) X(orgqr) X(ormqr) X(pinverse) X(qr) X(slogdet) X(svd) X(triangular_solve) X(lobpcg)        \
           X(svd_lowrank) X(pca_lowrank) X(nuclear_norm)
+// clang-format on
 TENON_DECOMPOSITIONS(TENON_NO_DECOMPOSITION)
 namespace linalg {
+// clang-format off
 #define TENON_LINALG_DECOMPOSITIONS(X)                                                                             \
   X(cholesky) X(cholesky_ex) X(cond) X(det) X(eig) X(eigh) X(eigvals) X(eigvalsh) X(householder_product) X(inv)     \
       X(inv_ex) X(ldl_factor) X(ldl_solve) X(lstsq) X(lu) X(lu_factor) X(lu_solve) X(matrix_exp) X(matrix_rank)     \
           X(pinv) X(qr) X(slogdet) X(solve) X(solve_ex) X(solve_triangular) X(svd) X(svdvals) X(tensorinv)         \
               X(tensorsolve)
+// clang-format on
 TENON_LINALG_DECOMPOSITIONS(TENON_NO_DECOMPOSITION)
 }  // namespace linalg
 #define TENON_NO_LINALG(name) TENON_NO_DECOMPOSITION(linalg_##name)
@@ -103,9 +109,13 @@ struct Absent {  // takes whatever a program does with a module, so that the sen
   template <typename... Arguments>
   Absent(Arguments&&...) {}
   template <typename... Arguments>
-  Tensor operator()(Arguments&&...) { return {}; }
+  Tensor operator()(Arguments&&...) {
+    return {};
+  }
   template <typename... Arguments>
-  Tensor forward(Arguments&&...) { return {}; }
+  Tensor forward(Arguments&&...) {
+    return {};
+  }
   Absent* operator->() { return this; }
 };
 }  // namespace detail

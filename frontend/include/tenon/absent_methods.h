@@ -1,10 +1,10 @@
 // Methods that LibTorch's Tensor has and Tenon's has not: each compiles to one sentence that says so. tensor.h includes this
 // file in the class; absent.h has the functions.
-#define TENON_NO_METHOD(name, sentence)                                   \
-  template <typename... Any>                                              \
-  auto name(const Any&...) const {                                        \
-    static_assert(sizeof...(Any) > 99, "Tensor::" #name ": " sentence);   \
-    return Tensor();                                                      \
+#define TENON_NO_METHOD(name, sentence)                                 \
+  template <typename... Any>                                            \
+  auto name(const Any&...) const {                                      \
+    static_assert(sizeof...(Any) > 99, "Tensor::" #name ": " sentence); \
+    return Tensor();                                                    \
   }
 #define TENON_NO_DECOMPOSITION(name) TENON_NO_METHOD(name, "Tenon has no matrix decompositions, inverses and solvers yet")
 #define TENON_NO_COMPLEX(name) TENON_NO_METHOD(name, "Tenon has no complex numbers and no Fourier transforms yet")

@@ -116,8 +116,7 @@ struct AnomalyMode {
 inline void set_detect_anomaly(bool mode, bool check_nan = true) { AnomalyMode::set_enabled(mode, check_nan); }
 class DetectAnomalyGuard {
  public:
-  explicit DetectAnomalyGuard(bool check_nan = true)
-      : enabled_(AnomalyMode::is_enabled()), check_nan_(AnomalyMode::should_check_nan()) {
+  explicit DetectAnomalyGuard(bool check_nan = true) : enabled_(AnomalyMode::is_enabled()), check_nan_(AnomalyMode::should_check_nan()) {
     AnomalyMode::set_enabled(true, check_nan);
   }
   ~DetectAnomalyGuard() { AnomalyMode::set_enabled(enabled_, check_nan_); }

@@ -36,10 +36,10 @@ void save_safetensors(const Output& to, const Module& module, const Metadata& me
 // Optimizers, schedulers, samplers, loaders, and what a program has of that kind.
 template <typename T>
 concept Savable = !std::derived_from<T, nn::Module> &&
-                  requires(T& object, const T& constant, serialize::OutputArchive& out, serialize::InputArchive& in) {
-                    constant.save(out);
-                    object.load(in);
-                  };
+                  requires(T & object, const T& constant, serialize::OutputArchive& out, serialize::InputArchive& in) {
+  constant.save(out);
+  object.load(in);
+};
 
 // What belongs to a training, by name; all of it must outlive the checkpoint. The state of the default generator always
 // belongs to it.
@@ -52,8 +52,9 @@ class Checkpoint {
   Checkpoint& add(const std::string& name, nn::Module& module);
   template <Savable T>
   Checkpoint& add(const std::string& name, T& object) {
-    return add_saved(name, [&object](serialize::OutputArchive& archive) { object.save(archive); },
-                     [&object](serialize::InputArchive& archive) { object.load(archive); });
+    return add_saved(
+        name, [&object](serialize::OutputArchive& archive) { object.save(archive); },
+        [&object](serialize::InputArchive& archive) { object.load(archive); });
   }
   Checkpoint& add(const std::string& name, Tensor& tensor);
   Checkpoint& add(const std::string& name, int64_t& number);
@@ -85,8 +86,8 @@ class Checkpoint {
 }  // namespace io
 
 // A module, an optimizer, a tensor or a list of tensors as a safetensors file (not LibTorch's archive), by what they write into an archive.
-// All is loaded or nothing; what a file has beyond that is passed over. What is loaded goes to the device, if one is given; else the tensors
-// of a module and an optimizer stay where they are, and others are on the CPU.
+// All is loaded or nothing; what a file has beyond that is passed over. What is loaded goes to the device, if one is given; else the
+// tensors of a module and an optimizer stay where they are, and others are on the CPU.
 void save(const nn::Module& module, const io::Output& to);
 void load(nn::Module& module, const io::Input& from, optional<Device> device = nullopt);
 void save(const Tensor& tensor, const io::Output& to);

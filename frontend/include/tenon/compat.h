@@ -60,12 +60,12 @@
 #include <variant>
 #include <vector>
 
-#include "tenon/data/chunk.h"                // IWYU pragma: export
-#include "tenon/data/queue.h"                // IWYU pragma: export
-#include "tenon/native.h"                    // IWYU pragma: export
-#include "tenon/nn/multi_head_attention.h"   // IWYU pragma: export
-#include "tenon/out_forms.h"                 // IWYU pragma: export
-#include "tenon/tenon.h"                     // IWYU pragma: export
+#include "tenon/data/chunk.h"               // IWYU pragma: export
+#include "tenon/data/queue.h"               // IWYU pragma: export
+#include "tenon/native.h"                   // IWYU pragma: export
+#include "tenon/nn/multi_head_attention.h"  // IWYU pragma: export
+#include "tenon/out_forms.h"                // IWYU pragma: export
+#include "tenon/tenon.h"                    // IWYU pragma: export
 
 namespace tenon {
 
@@ -117,8 +117,7 @@ class IntegerRange {
 template <typename Integer>
 requires std::is_integral_v<Integer> IntegerRange<Integer> irange(Integer end) { return {Integer(0), end}; }
 template <typename First, typename Integer>
-requires(std::is_integral_v<First>&& std::is_integral_v<Integer>) IntegerRange<Integer> irange(First begin,
-                                                                                            Integer end) {
+requires(std::is_integral_v<First>&& std::is_integral_v<Integer>) IntegerRange<Integer> irange(First begin, Integer end) {
   return {static_cast<Integer>(begin), end};
 }
 
@@ -140,16 +139,15 @@ std::string check_message(const char* condition, const Parts&... parts) {
     return str("Expected ", condition,
                " to be true, but got false.  (Could this error message be improved?  If so, please report an "
                "enhancement request to PyTorch.)");
-  else
-    return str(parts...);
+  else return str(parts...);
 }
 
 template <ScalarType type>
 struct CppType;
-#define TENON_CPP_TYPE(name, T)          \
-  template <>                            \
-  struct CppType<ScalarType::name> {     \
-    using type = T;                      \
+#define TENON_CPP_TYPE(name, T)      \
+  template <>                        \
+  struct CppType<ScalarType::name> { \
+    using type = T;                  \
   };
 TENON_CPP_TYPE(Bool, bool)
 TENON_CPP_TYPE(Byte, uint8_t)
@@ -226,8 +224,8 @@ using namespace torch;
 // --- checks and warnings
 
 #define C10_THROW_ERROR(Exception, message) throw ::tenon::Exception(message)
-#define TENON_CHECK_WITH(Exception, condition, ...)                                                     \
-  do {                                                                                                  \
+#define TENON_CHECK_WITH(Exception, condition, ...)                                                        \
+  do {                                                                                                     \
     if (!(condition)) throw ::tenon::Exception(::tenon::detail::check_message(#condition, ##__VA_ARGS__)); \
   } while (false)
 #define TORCH_CHECK(condition, ...) TENON_CHECK_WITH(Error, condition, ##__VA_ARGS__)
@@ -240,7 +238,7 @@ using namespace torch;
 #define AT_ASSERT(condition) TENON_CHECK_WITH(Error, condition)
 #define AT_ASSERTM(condition, ...) TENON_CHECK_WITH(Error, condition, ##__VA_ARGS__)
 #define AT_ERROR(...) throw ::tenon::Error(::tenon::str(__VA_ARGS__))
-#define TENON_CHECK_PAIR(a, sign, b)                                                                       \
+#define TENON_CHECK_PAIR(a, sign, b) \
   TENON_CHECK_WITH(Error, (a)sign(b), "Check failed: " #a " " #sign " " #b " (", (a), " vs. ", (b), "). ")
 #define TORCH_CHECK_EQ(a, b) TENON_CHECK_PAIR(a, ==, b)
 #define TORCH_CHECK_NE(a, b) TENON_CHECK_PAIR(a, !=, b)
@@ -249,46 +247,41 @@ using namespace torch;
 #define TORCH_CHECK_GT(a, b) TENON_CHECK_PAIR(a, >, b)
 #define TORCH_CHECK_GE(a, b) TENON_CHECK_PAIR(a, >=, b)
 
-#define TENON_WARN_AS(Type, ...)                                                                    \
-  ::tenon::warn(::tenon::Warning(::tenon::Type{}, {__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, \
-                                 ::tenon::str(__VA_ARGS__)))
+#define TENON_WARN_AS(Type, ...) \
+  ::tenon::warn(::tenon::Warning(::tenon::Type{}, {__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, ::tenon::str(__VA_ARGS__)))
 #define TORCH_WARN(...) TENON_WARN_AS(UserWarning, ##__VA_ARGS__)
 #define TORCH_WARN_DEPRECATION(...) TENON_WARN_AS(DeprecationWarning, ##__VA_ARGS__)
-#define TORCH_WARN_ONCE(...)                                                  \
-  do {                                                                        \
-    if (::tenon::WarningUtils::get_warnAlways()) {                            \
-      TORCH_WARN(__VA_ARGS__);                                                \
-    } else {                                                                  \
-      [[maybe_unused]] static const bool tenon_warned = [&] {                 \
-        TORCH_WARN(__VA_ARGS__);                                              \
-        return true;                                                          \
-      }();                                                                    \
-    }                                                                         \
+#define TORCH_WARN_ONCE(...)                                  \
+  do {                                                        \
+    if (::tenon::WarningUtils::get_warnAlways()) {            \
+      TORCH_WARN(__VA_ARGS__);                                \
+    } else {                                                  \
+      [[maybe_unused]] static const bool tenon_warned = [&] { \
+        TORCH_WARN(__VA_ARGS__);                              \
+        return true;                                          \
+      }();                                                    \
+    }                                                         \
   } while (false)
 
 // --- options, and code for each element type
 
 #define TORCH_ARG(T, name) TENON_ARG(T, name)
 
-#define TENON_DISPATCH(TYPE, NAME, BODY, ...)                                                            \
-  ::tenon::detail::dispatch<__VA_ARGS__>(TYPE, NAME, [&](auto tenon_element) {                            \
-    using scalar_t [[maybe_unused]] = decltype(tenon_element);                                            \
-    return BODY();                                                                                        \
+#define TENON_DISPATCH(TYPE, NAME, BODY, ...)                                  \
+  ::tenon::detail::dispatch<__VA_ARGS__>(TYPE, NAME, [&](auto tenon_element) { \
+    using scalar_t [[maybe_unused]] = decltype(tenon_element);                 \
+    return BODY();                                                             \
   })
 #define TENON_FLOATING ::tenon::kDouble, ::tenon::kFloat
 #define TENON_INTEGRAL ::tenon::kByte, ::tenon::kChar, ::tenon::kInt, ::tenon::kLong, ::tenon::kShort
 #define AT_DISPATCH_FLOATING_TYPES(TYPE, NAME, ...) TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING)
-#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(TYPE, NAME, ...) \
-  TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, ::tenon::kHalf)
-#define AT_DISPATCH_FLOATING_TYPES_AND(EXTRA, TYPE, NAME, ...) \
-  TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, EXTRA)
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(TYPE, NAME, ...) TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, ::tenon::kHalf)
+#define AT_DISPATCH_FLOATING_TYPES_AND(EXTRA, TYPE, NAME, ...) TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, EXTRA)
 #define AT_DISPATCH_FLOATING_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...) \
   TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, EXTRA1, EXTRA2)
 #define AT_DISPATCH_INTEGRAL_TYPES(TYPE, NAME, ...) TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_INTEGRAL)
-#define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) \
-  TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, TENON_INTEGRAL)
-#define AT_DISPATCH_ALL_TYPES_AND(EXTRA, TYPE, NAME, ...) \
-  TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, TENON_INTEGRAL, EXTRA)
+#define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, TENON_INTEGRAL)
+#define AT_DISPATCH_ALL_TYPES_AND(EXTRA, TYPE, NAME, ...) TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, TENON_INTEGRAL, EXTRA)
 #define AT_DISPATCH_ALL_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...) \
   TENON_DISPATCH(TYPE, NAME, (__VA_ARGS__), TENON_FLOATING, TENON_INTEGRAL, EXTRA1, EXTRA2)
 #define AT_DISPATCH_ALL_TYPES_AND3(EXTRA1, EXTRA2, EXTRA3, TYPE, NAME, ...) \

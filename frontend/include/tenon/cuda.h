@@ -22,15 +22,15 @@ namespace cuda {
 bool is_available();
 inline bool cudnn_is_available() { return false; }  // nothing is given to cuDNN
 int64_t device_count();
-void init();             // loads the libraries; Error if there is no device
-bool is_initialized();   // whether they are loaded and there is a device
+void init();            // loads the libraries; Error if there is no device
+bool is_initialized();  // whether they are loaded and there is a device
 int64_t current_device();
 void set_device(int64_t device);  // of this thread; a negative number changes nothing
 
 struct DeviceProperties {
-  std::string name;  // "NVIDIA H100 80GB HBM3"
-  int major = 0, minor = 0;           // compute capability
-  int64_t total_memory = 0;           // bytes
+  std::string name;          // "NVIDIA H100 80GB HBM3"
+  int major = 0, minor = 0;  // compute capability
+  int64_t total_memory = 0;  // bytes
   int multi_processor_count = 0;
   int max_threads_per_block = 0;
   int64_t shared_memory_per_block = 0;  // bytes
@@ -69,7 +69,7 @@ inline int64_t max_memory_cached(int64_t device = -1) { return max_memory_reserv
 void reset_peak_memory_stats(int64_t device = -1);
 inline void reset_max_memory_allocated(int64_t device = -1) { reset_peak_memory_stats(device); }
 std::pair<int64_t, int64_t> mem_get_info(int64_t device = -1);  // free, in all
-void empty_cache();  // freed memory goes back to the devices
+void empty_cache();                                             // freed memory goes back to the devices
 
 // LibTorch's form, with two of its many figures: all blocks together, now and at most.
 namespace CUDACachingAllocator {
@@ -110,7 +110,7 @@ class CUDAStream {
 };
 std::ostream& operator<<(std::ostream& out, const CUDAStream& stream);  // stream 0 on device cuda:0
 CUDAStream getDefaultCUDAStream(DeviceIndex device = -1);
-CUDAStream getCurrentCUDAStream(DeviceIndex device = -1);  // of this thread
+CUDAStream getCurrentCUDAStream(DeviceIndex device = -1);                           // of this thread
 CUDAStream getStreamFromPool(bool high_priority = false, DeviceIndex device = -1);  // one of 32, in turn
 CUDAStream getStreamFromPool(int priority, DeviceIndex device = -1);
 void setCurrentCUDAStream(CUDAStream stream);  // the current device stays
@@ -125,7 +125,7 @@ class CUDAEvent {
  public:
   CUDAEvent() = default;
   explicit CUDAEvent(unsigned flags) : timed_((flags & kNoTiming) == 0) {}  // of CUDA; 0 is an event that knows its time
-  void record();                          // on the current device
+  void record();                                                            // on the current device
   void record(const CUDAStream& stream);
   void recordOnce(const CUDAStream& stream);  // unless it was
   void block(const CUDAStream& stream);       // later work of the stream comes after it: work of one device does anyway
@@ -169,7 +169,7 @@ class CUDAGraph {
   void capture_end();                             // on the same stream
   void replay();                                  // hands the work in
   void reset();                                   // forgets what was captured; it may capture again
-  MempoolId_t pool() const;  // that it was given, or one of its own
+  MempoolId_t pool() const;                       // that it was given, or one of its own
 
  private:
   struct State;
@@ -230,10 +230,8 @@ class OptionalGuard {
   explicit OptionalGuard(DeviceIndex index) : OptionalGuard(Device(kCUDA, index)) {}
   void reset_device(Device device) { set_device(device); }
   void set_device(Device device) {
-    if (guard_)
-      guard_->set_device(device);
-    else
-      guard_.emplace(device);
+    if (guard_) guard_->set_device(device);
+    else guard_.emplace(device);
   }
   void set_index(DeviceIndex index) { set_device(Device(kCUDA, index)); }
   void reset() { guard_.reset(); }

@@ -8,6 +8,7 @@
 
 namespace tenon {
 
+// clang-format off
 #define TENON_TAGS(X)                                                                                       \
   X(Linear)                                                                                                 \
   X(Conv1D) X(Conv2D) X(Conv3D) X(ConvTranspose1D) X(ConvTranspose2D) X(ConvTranspose3D) X(Sigmoid) X(Tanh) \
@@ -15,6 +16,7 @@ namespace tenon {
           X(Circular) X(Nearest) X(NearestExact) X(Bilinear) X(Bicubic) X(Trilinear) X(Area) X(Border)      \
               X(Reflection) X(Zeros) X(Sum) X(Mean) X(Max) X(None) X(BatchMean) X(RNN_TANH) X(RNN_RELU)     \
                   X(LSTM) X(GRU) X(Valid) X(Same)
+// clang-format on
 
 enum class Tag : uint8_t {
 #define TENON_TAG(name) name,

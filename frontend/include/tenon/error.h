@@ -25,8 +25,7 @@ inline ErrorPlace (*error_place)() = nullptr;
 }  // namespace detail
 
 struct Error : std::runtime_error {
-  explicit Error(const std::string& message)
-      : Error(message, detail::error_place ? detail::error_place() : detail::ErrorPlace()) {}
+  explicit Error(const std::string& message) : Error(message, detail::error_place ? detail::error_place() : detail::ErrorPlace()) {}
   explicit Error(const char* message) : Error(std::string(message)) {}
 
   std::string msg() const { return std::string(what(), length_); }  // the message alone
@@ -36,8 +35,7 @@ struct Error : std::runtime_error {
  private:
   Error(const std::string& message, const detail::ErrorPlace& place)
       : std::runtime_error(message + place.call + place.stack),
-        short_(place.stack.empty() ? static_cast<const std::runtime_error&>(*this)
-                                   : std::runtime_error(message + place.call)),
+        short_(place.stack.empty() ? static_cast<const std::runtime_error&>(*this) : std::runtime_error(message + place.call)),
         length_(message.size()) {}
 
   std::runtime_error short_;  // shares its text when copied

@@ -23,8 +23,7 @@ class Function<Result(Args...)> {
   requires(!std::is_same_v<F, Function> && std::is_invocable_r_v<Result, F&, Args...>) Function(F f)
       : state_(std::make_shared<F>(std::move(f))), call_([](void* state, Args... args) -> Result {
           // apply calls pointers to members too
-          return static_cast<Result>(
-              std::apply(*static_cast<F*>(state), std::forward_as_tuple(std::forward<Args>(args)...)));
+          return static_cast<Result>(std::apply(*static_cast<F*>(state), std::forward_as_tuple(std::forward<Args>(args)...)));
         }) {}
 
   explicit operator bool() const { return call_ != nullptr; }

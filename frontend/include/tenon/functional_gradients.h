@@ -66,39 +66,35 @@ bool gradgradcheck(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef
 namespace functional {
 
 // The function's value and v^T J. `v` is like the value; it may be left out where that has one element.
-std::pair<Tensor, Tensor> vjp(const TensorFunction& func, const Tensor& inputs, const Tensor& v = {},
-                              bool create_graph = false, bool strict = false);
-std::pair<Tensors, Tensors> vjp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v = {},
-                                bool create_graph = false, bool strict = false);
+std::pair<Tensor, Tensor> vjp(const TensorFunction& func, const Tensor& inputs, const Tensor& v = {}, bool create_graph = false,
+                              bool strict = false);
+std::pair<Tensors, Tensors> vjp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v = {}, bool create_graph = false,
+                                bool strict = false);
 
 // The function's value and J v. `v` is like the inputs; it may be left out where these have one element.
-std::pair<Tensor, Tensor> jvp(const TensorFunction& func, const Tensor& inputs, const Tensor& v = {},
-                              bool create_graph = false, bool strict = false);
-std::pair<Tensors, Tensors> jvp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v = {},
-                                bool create_graph = false, bool strict = false);
+std::pair<Tensor, Tensor> jvp(const TensorFunction& func, const Tensor& inputs, const Tensor& v = {}, bool create_graph = false,
+                              bool strict = false);
+std::pair<Tensors, Tensors> jvp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v = {}, bool create_graph = false,
+                                bool strict = false);
 
 // The Jacobian, with the output's sizes before the input's. Lists give [output][input].
-Tensor jacobian(const TensorFunction& func, const Tensor& inputs, bool create_graph = false,
-                bool strict = false);
-std::vector<Tensors> jacobian(const Differentiable& func, ArrayRef<Tensor> inputs, bool create_graph = false,
-                              bool strict = false);
+Tensor jacobian(const TensorFunction& func, const Tensor& inputs, bool create_graph = false, bool strict = false);
+std::vector<Tensors> jacobian(const Differentiable& func, ArrayRef<Tensor> inputs, bool create_graph = false, bool strict = false);
 
 // The Hessian of a function that gives one element, with the input's sizes twice. Lists give [input][input].
-Tensor hessian(const TensorFunction& func, const Tensor& inputs, bool create_graph = false,
-               bool strict = false);
-std::vector<Tensors> hessian(const Differentiable& func, ArrayRef<Tensor> inputs, bool create_graph = false,
-                             bool strict = false);
+Tensor hessian(const TensorFunction& func, const Tensor& inputs, bool create_graph = false, bool strict = false);
+std::vector<Tensors> hessian(const Differentiable& func, ArrayRef<Tensor> inputs, bool create_graph = false, bool strict = false);
 
 // The function's value, of one element, and v^T H or H v. hvp goes backward twice more; where the Hessian is symmetric vhp gives
 // the same sooner.
-std::pair<Tensor, Tensor> vhp(const TensorFunction& func, const Tensor& inputs, const Tensor& v = {},
-                              bool create_graph = false, bool strict = false);
-std::pair<Tensor, Tensors> vhp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v = {},
-                               bool create_graph = false, bool strict = false);
-std::pair<Tensor, Tensor> hvp(const TensorFunction& func, const Tensor& inputs, const Tensor& v = {},
-                              bool create_graph = false, bool strict = false);
-std::pair<Tensor, Tensors> hvp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v = {},
-                               bool create_graph = false, bool strict = false);
+std::pair<Tensor, Tensor> vhp(const TensorFunction& func, const Tensor& inputs, const Tensor& v = {}, bool create_graph = false,
+                              bool strict = false);
+std::pair<Tensor, Tensors> vhp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v = {}, bool create_graph = false,
+                               bool strict = false);
+std::pair<Tensor, Tensor> hvp(const TensorFunction& func, const Tensor& inputs, const Tensor& v = {}, bool create_graph = false,
+                              bool strict = false);
+std::pair<Tensor, Tensors> hvp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v = {}, bool create_graph = false,
+                               bool strict = false);
 
 }  // namespace functional
 }  // namespace tenon::autograd

@@ -90,20 +90,16 @@ template <typename Impl>
 Generator make_generator() {
   static_assert(std::is_same_v<Impl, CPUGeneratorImpl> || std::is_same_v<Impl, CUDAGeneratorImpl>,
                 "generators live on the CPU and on CUDA devices");
-  if constexpr (std::is_same_v<Impl, CPUGeneratorImpl>)
-    return detail::createCPUGenerator();
-  else
-    return cuda::detail::createCUDAGenerator();
+  if constexpr (std::is_same_v<Impl, CPUGeneratorImpl>) return detail::createCPUGenerator();
+  else return cuda::detail::createCUDAGenerator();
 }
 // The argument is the seed for the CPU, and the index of the device for CUDA.
 template <typename Impl>
 Generator make_generator(uint64_t argument) {
   static_assert(std::is_same_v<Impl, CPUGeneratorImpl> || std::is_same_v<Impl, CUDAGeneratorImpl>,
                 "generators live on the CPU and on CUDA devices");
-  if constexpr (std::is_same_v<Impl, CPUGeneratorImpl>)
-    return detail::createCPUGenerator(argument);
-  else
-    return cuda::detail::createCUDAGenerator(static_cast<DeviceIndex>(argument));
+  if constexpr (std::is_same_v<Impl, CPUGeneratorImpl>) return detail::createCPUGenerator(argument);
+  else return cuda::detail::createCUDAGenerator(static_cast<DeviceIndex>(argument));
 }
 
 // The generator that is used where none is given. Unforeseeable until it is seeded.

@@ -56,7 +56,7 @@ class TensorIndex {
   indexing::Slice slice_;
   tenon::Tensor tensor_;
 };
-std::ostream& operator<<(std::ostream& out, const TensorIndex& index);                  // None, ..., 3, 0:3:1
+std::ostream& operator<<(std::ostream& out, const TensorIndex& index);                 // None, ..., 3, 0:3:1
 std::ostream& operator<<(std::ostream& out, const std::vector<TensorIndex>& indices);  // (None, 3)
 
 // After the kinds of the same names, which they would make shadows (-Wshadow).
@@ -68,8 +68,6 @@ inline constexpr EllipsisIndexType Ellipsis{};
 namespace tenon {
 // Tensor's methods as functions.
 Tensor index(const Operand& self, ArrayRef<indexing::TensorIndex> indices);
-Tensor& index_put_(const Operand& self, ArrayRef<indexing::TensorIndex> indices, const Operand& value,
-                   bool accumulate = false);
-Tensor index_put(const Operand& self, ArrayRef<indexing::TensorIndex> indices, const Operand& value,
-                 bool accumulate = false);
+Tensor& index_put_(const Operand& self, ArrayRef<indexing::TensorIndex> indices, const Operand& value, bool accumulate = false);
+Tensor index_put(const Operand& self, ArrayRef<indexing::TensorIndex> indices, const Operand& value, bool accumulate = false);
 }  // namespace tenon

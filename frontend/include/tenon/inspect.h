@@ -22,14 +22,12 @@ std::string explain(TensorList tensors);
 std::string draw_dot(TensorList tensors);
 // The same as a picture, which Graphviz's program `dot` lays out. Error if that is not installed, or needs more than a minute.
 std::string draw_svg(TensorList tensors);
-inline std::string dump(const Tensor& tensor, Stage stage, std::string_view kernel = {}) {
-  return dump(TensorList(tensor), stage, kernel);
-}
+inline std::string dump(const Tensor& tensor, Stage stage, std::string_view kernel = {}) { return dump(TensorList(tensor), stage, kernel); }
 inline std::string explain(const Tensor& tensor) { return explain(TensorList(tensor)); }
 inline std::string draw_dot(const Tensor& tensor) { return draw_dot(TensorList(tensor)); }
 inline std::string draw_svg(const Tensor& tensor) { return draw_svg(TensorList(tensor)); }
 
-std::string info();     // version, backend, devices, settings
+std::string info();  // version, backend, devices, settings
 #define TENON_VERSION "0.1.0"
 #define TORCH_VERSION TENON_VERSION  // where programs written for LibTorch look
 const char* version();               // of the library that runs
@@ -110,7 +108,7 @@ struct Config {
   int64_t max_pending_nodes = 8192;  // an evaluation is forced beyond these
   int64_t max_pending_bytes = 4ll << 30;
   std::string cache_dir;
-  std::string profile;  // file of the Chrome/Perfetto trace: a change is profile_start or profile_stop
+  std::string profile;     // file of the Chrome/Perfetto trace: a change is profile_start or profile_stop
   bool first_tier = true;  // a kernel that is new runs at once as bytecode, and is compiled when it comes again
   bool replay = true;      // calls, gradients and updates that come again are made from what is known of them
 };

@@ -101,8 +101,8 @@ void save_safetensors(const Output& to, const NamedTensors& tensors, const Metad
 
 struct CsvOptions {
   char delimiter = ',';
-  bool header = true;                    // does the first line name the columns?
-  optional<ScalarType> dtype = nullopt;  // of every column, all of them numbers; nullopt: each column's own
+  bool header = true;                        // does the first line name the columns?
+  optional<ScalarType> dtype = nullopt;      // of every column, all of them numbers; nullopt: each column's own
   std::vector<std::string> categories = {};  // columns of text, also where all of it could be read as numbers
 };
 

@@ -39,9 +39,7 @@ class OptimizerParamState {
 };
 template <typename Derived>
 class OptimizerCloneableParamState : public OptimizerParamState {
-  std::unique_ptr<OptimizerParamState> clone() const override {
-    return std::make_unique<Derived>(static_cast<const Derived&>(*this));
-  }
+  std::unique_ptr<OptimizerParamState> clone() const override { return std::make_unique<Derived>(static_cast<const Derived&>(*this)); }
   bool assign(const OptimizerParamState& other) override {
     if constexpr (std::is_copy_assignable_v<Derived>) static_cast<Derived&>(*this) = static_cast<const Derived&>(other);
     return std::is_copy_assignable_v<Derived>;
@@ -65,24 +63,22 @@ class OptimizerOptions {
 template <typename Derived>
 class OptimizerCloneableOptions : public OptimizerOptions {
  public:
-  std::unique_ptr<OptimizerOptions> clone() const override {
-    return std::make_unique<Derived>(static_cast<const Derived&>(*this));
-  }
+  std::unique_ptr<OptimizerOptions> clone() const override { return std::make_unique<Derived>(static_cast<const Derived&>(*this)); }
 };
 
-#define TENON_OPTIMIZER_OPTIONS(Name)                                         \
- public:                                                                      \
-  void serialize(tenon::serialize::InputArchive& archive) override;           \
-  void serialize(tenon::serialize::OutputArchive& archive) const override;    \
-  double get_lr() const override { return lr_; }                              \
-  void set_lr(double lr) override { lr_ = lr; }                               \
-  void inherit(const OptimizerOptions& defaults) override;                    \
+#define TENON_OPTIMIZER_OPTIONS(Name)                                      \
+ public:                                                                   \
+  void serialize(tenon::serialize::InputArchive& archive) override;        \
+  void serialize(tenon::serialize::OutputArchive& archive) const override; \
+  double get_lr() const override { return lr_; }                           \
+  void set_lr(double lr) override { lr_ = lr; }                            \
+  void inherit(const OptimizerOptions& defaults) override;                 \
   friend bool operator==(const Name& a, const Name& b);
-#define TENON_OPTIMIZER_STATE(Name, shaped_like_parameter)                    \
- public:                                                                      \
-  void serialize(tenon::serialize::InputArchive& archive) override;           \
-  void serialize(tenon::serialize::OutputArchive& archive) const override;    \
-  std::vector<Tensor> tensors() const override;                               \
+#define TENON_OPTIMIZER_STATE(Name, shaped_like_parameter)                         \
+ public:                                                                           \
+  void serialize(tenon::serialize::InputArchive& archive) override;                \
+  void serialize(tenon::serialize::OutputArchive& archive) const override;         \
+  std::vector<Tensor> tensors() const override;                                    \
   bool is_shaped_like_parameter() const override { return shaped_like_parameter; } \
   friend bool operator==(const Name& a, const Name& b);  // by the values of their tensors
 
@@ -232,8 +228,8 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // One update of every parameter that has a gradient; if it throws, everything is as before the step. The closure computes the loss and the gradients anew; it may be called
-  // several times. The first loss is the result, undefined without a closure.
+  // One update of every parameter that has a gradient; if it throws, everything is as before the step. The closure computes the loss
+  // and the gradients anew; it may be called several times. The first loss is the result, undefined without a closure.
   virtual Tensor step(LossClosure closure = nullptr) = 0;
   void zero_grad(bool set_to_none = true);
   // ValueError if a parameter is not a leaf, or belongs to a group already. Options that the new group leaves as their
@@ -258,8 +254,7 @@ class Optimizer {
 
  protected:
   OptimizerParamGroup& first_group();
-  using Update =
-      Function<void(Tensor& parameter, Tensor grad, const OptimizerOptions& options, OptimizerParamState& state)>;
+  using Update = Function<void(Tensor& parameter, Tensor grad, const OptimizerOptions& options, OptimizerParamState& state)>;
   // A step that updates each parameter by itself.
   Tensor step_each(const LossClosure& closure, const Update& update);
   // A state to begin with. An optimizer without it cannot be loaded.
@@ -279,18 +274,18 @@ tenon::serialize::OutputArchive& operator<<(tenon::serialize::OutputArchive& arc
 tenon::serialize::InputArchive& operator>>(tenon::serialize::InputArchive& archive, Optimizer& optimizer);
 
 // options() are those of the first group: a change counts from the next step on.
-#define TENON_OPTIMIZER(Name, default_options)                                                            \
-  class Name : public Optimizer {                                                                         \
-   public:                                                                                                \
+#define TENON_OPTIMIZER(Name, default_options)                                                             \
+  class Name : public Optimizer {                                                                          \
+   public:                                                                                                 \
     explicit Name(const std::vector<OptimizerParamGroup>& groups, Name##Options defaults default_options); \
     explicit Name(std::vector<Tensor> parameters, Name##Options defaults default_options);                 \
-    Tensor step(LossClosure closure = nullptr) override;                                                  \
-    Name##Options& options() { return static_cast<Name##Options&>(first_group().options()); }             \
-                                                                                                          \
-   protected:                                                                                             \
-    std::unique_ptr<OptimizerParamState> make_state() const override;                                     \
-    void print_options(std::ostream& out, const OptimizerOptions& options) const override;                \
-    const char* printed_name() const override { return #Name; }                                           \
+    Tensor step(LossClosure closure = nullptr) override;                                                   \
+    Name##Options& options() { return static_cast<Name##Options&>(first_group().options()); }              \
+                                                                                                           \
+   protected:                                                                                              \
+    std::unique_ptr<OptimizerParamState> make_state() const override;                                      \
+    void print_options(std::ostream& out, const OptimizerOptions& options) const override;                 \
+    const char* printed_name() const override { return #Name; }                                            \
   };
 TENON_OPTIMIZER(SGD, )
 TENON_OPTIMIZER(Adam, = {})

@@ -53,9 +53,7 @@ class OrderedDict {
   const Item& front() const { return const_cast<OrderedDict*>(this)->front(); }
   Item& back() { return checked_item(size() - 1, "Called back() on an empty OrderedDict"); }
   const Item& back() const { return const_cast<OrderedDict*>(this)->back(); }
-  Item& operator[](size_t index) {
-    return checked_item(index, "Index " + std::to_string(index) + " is out of bounds");
-  }
+  Item& operator[](size_t index) { return checked_item(index, "Index " + std::to_string(index) + " is out of bounds"); }
   const Item& operator[](size_t index) const { return const_cast<OrderedDict&>(*this)[index]; }
 
   // Values by their key: null (find) or an Error if there is none.
@@ -109,9 +107,7 @@ class OrderedDict {
     return collected<std::pair<Key, Value>>([](const Item& item) -> const auto& { return item.pair(); });
   }
   // The same keys and values in the same order.
-  friend bool operator==(const OrderedDict& a, const OrderedDict& b) {
-    return a.pairs() == b.pairs();
-  }
+  friend bool operator==(const OrderedDict& a, const OrderedDict& b) { return a.pairs() == b.pairs(); }
 
  private:
   Item& checked_item(size_t index, const std::string& message) {
@@ -123,16 +119,12 @@ class OrderedDict {
     size_t first = 0, last = by_key_.size();
     while (first < last) {
       const size_t middle = first + (last - first) / 2;
-      if (items_[by_key_[middle]].key() < key)
-        first = middle + 1;
-      else
-        last = middle;
+      if (items_[by_key_[middle]].key() < key) first = middle + 1;
+      else last = middle;
     }
     return first;
   }
-  bool holds(size_t place, const Key& key) const {
-    return place < by_key_.size() && items_[by_key_[place]].key() == key;
-  }
+  bool holds(size_t place, const Key& key) const { return place < by_key_.size() && items_[by_key_[place]].key() == key; }
   template <typename Part, typename Of>
   std::vector<Part> collected(Of part) const {
     std::vector<Part> parts;

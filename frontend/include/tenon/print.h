@@ -44,9 +44,7 @@ PrintOptions get_printoptions();                     // all set, except the prof
 // The settings for the rest of the block.
 class PrintOptionsGuard {
  public:
-  explicit PrintOptionsGuard(const PrintOptions& options) : before_(get_printoptions()) {
-    set_printoptions(options);
-  }
+  explicit PrintOptionsGuard(const PrintOptions& options) : before_(get_printoptions()) { set_printoptions(options); }
   ~PrintOptionsGuard() { set_printoptions(before_); }
   PrintOptionsGuard(const PrintOptionsGuard&) = delete;
   PrintOptionsGuard& operator=(const PrintOptionsGuard&) = delete;

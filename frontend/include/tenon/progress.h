@@ -19,7 +19,7 @@ namespace tenon {
 class ProgressBar {
  public:
   using Values = std::vector<std::pair<std::string, double>>;
-  ProgressBar(std::string title, int64_t total);                     // to standard error
+  ProgressBar(std::string title, int64_t total);  // to standard error
   ProgressBar(std::string title, int64_t total, std::ostream& out, bool terminal, int width = 80);
   ~ProgressBar();  // ends the line
   ProgressBar(const ProgressBar&) = delete;

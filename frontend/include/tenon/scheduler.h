@@ -91,8 +91,7 @@ class LambdaLR : public LRScheduler {
 // A list stands for the groups, one number for all of them.
 struct OneCycleLROptions {
   OneCycleLROptions(double max_lr, int64_t total_steps) : max_lr_{max_lr}, total_steps_(total_steps) {}
-  OneCycleLROptions(std::vector<double> max_lr, int64_t total_steps)
-      : max_lr_(std::move(max_lr)), total_steps_(total_steps) {}
+  OneCycleLROptions(std::vector<double> max_lr, int64_t total_steps) : max_lr_(std::move(max_lr)), total_steps_(total_steps) {}
   enum Anneal { cos, linear };
   TENON_ARG(std::vector<double>, max_lr);
   TENON_ARG(int64_t, total_steps);

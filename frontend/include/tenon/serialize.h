@@ -39,7 +39,7 @@ class IValue {
   const std::string& toStringRef() const;
   const std::vector<double>& toDoubleVector() const;
 
-  std::string to_text() const;                     // 3, 0.1, inf, true, "text", [0.9,0.999], null
+  std::string to_text() const;                       // 3, 0.1, inf, true, "text", [0.9,0.999], null
   static IValue from_text(const std::string& text);  // none of them: an Error
 
  private:

@@ -33,12 +33,10 @@ void take_back(TensorImpl* impl) noexcept;  // one that was given up
 // What methods are that have no function in LibTorch.
 Tensor to(const Operand& self, ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format = nullopt);
 Tensor to(const Operand& self, Device device, bool non_blocking, bool copy, optional<MemoryFormat> format = nullopt);
-Tensor to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy,
-          optional<MemoryFormat> format = nullopt);
-Tensor to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy,
-          optional<MemoryFormat> format = nullopt);
-Tensor to(const Operand& self, optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device,
-          optional<bool> pin_memory, bool non_blocking, bool copy, optional<MemoryFormat> format);
+Tensor to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format = nullopt);
+Tensor to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy, optional<MemoryFormat> format = nullopt);
+Tensor to(const Operand& self, optional<ScalarType> dtype, optional<Layout> layout, optional<Device> device, optional<bool> pin_memory,
+          bool non_blocking, bool copy, optional<MemoryFormat> format);
 Tensor contiguous(const Operand& self);
 Tensor contiguous(const Operand& self, MemoryFormat format);
 Tensor view(const Operand& self, ScalarType dtype);
@@ -58,13 +56,10 @@ Tensor index_put(const Operand& self, ArrayRef<indexing::TensorIndex> indices, c
 template <typename T, size_t N, typename Index = int64_t>
 class TensorAccessor {
  public:
-  TensorAccessor(T* data, const Index* sizes, const Index* strides)
-      : data_(data), sizes_(sizes), strides_(strides) {}
+  TensorAccessor(T* data, const Index* sizes, const Index* strides) : data_(data), sizes_(sizes), strides_(strides) {}
   decltype(auto) operator[](Index i) const {
-    if constexpr (N == 1)
-      return static_cast<T&>(data_[i * strides_[0]]);
-    else
-      return TensorAccessor<T, N - 1, Index>(data_ + i * strides_[0], sizes_ + 1, strides_ + 1);
+    if constexpr (N == 1) return static_cast<T&>(data_[i * strides_[0]]);
+    else return TensorAccessor<T, N - 1, Index>(data_ + i * strides_[0], sizes_ + 1, strides_ + 1);
   }
   Index size(Index dim) const { return sizes_[dim]; }
   Index stride(Index dim) const { return strides_[dim]; }
@@ -123,8 +118,7 @@ class TensorMethods {
 // The C++ operators over a tensor and a tensor or number, for this file alone.
 #define TENON_ARITHMETIC_OPERATORS(X) X(+, add) X(-, sub) X(*, mul) X(/, div)
 #define TENON_OTHER_OPERATORS(X) X(%, remainder) X(&, bitwise_and) X(|, bitwise_or) X(^, bitwise_xor)
-#define TENON_COMPARISON_OPERATORS(X) \
-  X(==, eq, eq) X(!=, ne, ne) X(<, lt, gt) X(<=, le, ge) X(>, gt, lt) X(>=, ge, le)
+#define TENON_COMPARISON_OPERATORS(X) X(==, eq, eq) X(!=, ne, ne) X(<, lt, gt) X(<=, le, ge) X(>, gt, lt) X(>=, ge, le)
 
 class Tensor : public TensorMethods<Tensor> {
  public:
@@ -132,9 +126,7 @@ class Tensor : public TensorMethods<Tensor> {
   Tensor(const Tensor& other) noexcept : TensorMethods(), impl_(other.impl_) {
     if (impl_) detail::retain(impl_);
   }
-  Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)), given_up_(other.given_up_) {
-    take_back();
-  }
+  Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)), given_up_(other.given_up_) { take_back(); }
   Tensor& operator=(const Tensor& other) & noexcept {
     Tensor copy(other);
     swap(copy);
@@ -199,10 +191,8 @@ class Tensor : public TensorMethods<Tensor> {
   template <typename T>
   T* data_ptr() const {
     constexpr ScalarType type = scalar_type_of<std::remove_const_t<T>>();
-    if constexpr (std::is_const_v<T>)
-      return static_cast<T*>(checked_const_data(type));
-    else
-      return static_cast<T*>(checked_data(type));
+    if constexpr (std::is_const_v<T>) return static_cast<T*>(checked_const_data(type));
+    else return static_cast<T*>(checked_data(type));
   }
   const void* const_data_ptr() const;
   template <typename T>
@@ -210,7 +200,8 @@ class Tensor : public TensorMethods<Tensor> {
     return data_ptr<const T>();
   }
   void* mutable_data_ptr() const { return data_ptr(); }
-  // For LibTorch's programs: a GPU's memory is given back in the order of its work, whatever streams are called. NotImplementedError on a CPU.
+  // For LibTorch's programs: a GPU's memory is given back in the order of its work, whatever streams are called. NotImplementedError on
+  // a CPU.
   void record_stream(const cuda::CUDAStream& stream) const;
   template <typename T>
   T* mutable_data_ptr() const {
@@ -241,8 +232,8 @@ class Tensor : public TensorMethods<Tensor> {
   }
   template <typename T, size_t N>
   PackedTensorAccessor32<T, N> packed_accessor32() && = delete;
-  std::string toString() const;                 // "CPUFloatType"
-  void print() const;                           // "[CPUFloatType [2, 3]]" to the standard error stream
+  std::string toString() const;  // "CPUFloatType"
+  void print() const;            // "[CPUFloatType [2, 3]]" to the standard error stream
 
   // --- host memory that CUDA devices copy from and to without a stop
   bool is_pinned() const;
@@ -292,7 +283,7 @@ class Tensor : public TensorMethods<Tensor> {
   Tensor new_ones(IntArrayRef size, const TensorOptions& options = {}) const;
   Tensor new_full(IntArrayRef size, const Scalar& fill_value, const TensorOptions& options = {}) const;
 
-#define TENON_OPERATOR(sign, name)                                              \
+#define TENON_OPERATOR(sign, name)                                          \
   Tensor& operator sign##=(const Operand& other) { return name##_(other); } \
   Tensor& operator sign##=(const Scalar& other) { return name##_(other); }
   TENON_ARITHMETIC_OPERATORS(TENON_OPERATOR)
@@ -395,7 +386,7 @@ class StorageHandle {
   Tensor tensor_;
 };
 
-#define TENON_OPERATOR(sign, name)                                                            \
+#define TENON_OPERATOR(sign, name)                                                              \
   inline Tensor operator sign(const Operand& a, const Operand& b) { return tenon::name(a, b); } \
   inline Tensor operator sign(const Operand& a, const Scalar& b) { return tenon::name(a, b); }
 TENON_ARITHMETIC_OPERATORS(TENON_OPERATOR)
@@ -403,9 +394,9 @@ TENON_OTHER_OPERATORS(TENON_OPERATOR)
 #undef TENON_OPERATOR
 #undef TENON_ARITHMETIC_OPERATORS
 #undef TENON_OTHER_OPERATORS
-#define TENON_OPERATOR(sign, name, mirrored)                                                  \
+#define TENON_OPERATOR(sign, name, mirrored)                                                    \
   inline Tensor operator sign(const Operand& a, const Operand& b) { return tenon::name(a, b); } \
-  inline Tensor operator sign(const Operand& a, const Scalar& b) { return tenon::name(a, b); } \
+  inline Tensor operator sign(const Operand& a, const Scalar& b) { return tenon::name(a, b); }  \
   inline Tensor operator sign(const Scalar& a, const Operand& b) { return tenon::mirrored(b, a); }
 TENON_COMPARISON_OPERATORS(TENON_OPERATOR)
 #undef TENON_OPERATOR
@@ -427,9 +418,9 @@ void eval(const Tensor& first, const Tensor& second, const More&... more) {
   eval(TensorList({first, second, more...}));
 }
 
-std::string repr(const Tensor& tensor);  // Python's: tensor([1., 2.], dtype=tenon.float16)
-std::string repr(ScalarType type);       // tenon.float16
-std::string repr(const Device& device);  // device(type='cuda', index=0)
+std::string repr(const Tensor& tensor);                             // Python's: tensor([1., 2.], dtype=tenon.float16)
+std::string repr(ScalarType type);                                  // tenon.float16
+std::string repr(const Device& device);                             // device(type='cuda', index=0)
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);  // repr
 
 }  // namespace tenon

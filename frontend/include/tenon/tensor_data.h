@@ -17,7 +17,8 @@ template <typename R>
 concept ElementRange = requires(const R& range) {
   requires Element<std::remove_cvref_t<decltype(*range.data())>>;
   { range.size() } -> std::same_as<size_t>;
-} && !std::is_convertible_v<R, std::string_view>;
+}
+&&!std::is_convertible_v<R, std::string_view>;
 
 // What tensor(...) accepts: a number, nested braces of numbers, or a range of elements. Holds pointers into
 // its arguments.
@@ -25,11 +26,9 @@ class TensorData {
  public:
   TensorData() : list_(true) {}
   template <Element T>
-  TensorData(T value)
-      : number_(value), type_(scalar_type_of<T>()) {}
+  TensorData(T value) : number_(value), type_(scalar_type_of<T>()) {}
   TensorData(const Scalar& value) : number_(value), type_(value.type()) {}
-  TensorData(const std::initializer_list<TensorData>& items)
-      : items_(detail::elements(items)), count_(items.size()), list_(true) {}
+  TensorData(const std::initializer_list<TensorData>& items) : items_(detail::elements(items)), count_(items.size()), list_(true) {}
   template <ElementRange R>
   TensorData(const R& values)
       : elements_(values.data()),
@@ -62,8 +61,8 @@ namespace detail {
 using TensorDataContainer = TensorData;  // LibTorch's name
 }
 
-// A copy of the data, whose numbers must be of one type and whose lists must make a box (else Error). Without a dtype: bool stays bool, ints become int64, float and double the default float
-// type.
+// A copy of the data, whose numbers must be of one type and whose lists must make a box (else Error). Without a dtype: bool stays bool,
+// ints become int64, float and double the default float type.
 Tensor tensor(const TensorData& data, const TensorOptions& options = {});
 
 namespace detail {
@@ -71,8 +70,8 @@ struct Deleter {  // of memory that somebody else owns
   virtual ~Deleter() = default;
   virtual void run(void* data) = 0;
 };
-Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Deleter* deleter,
-             const TensorOptions& options, const char* who = "from_blob");
+Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Deleter* deleter, const TensorOptions& options,
+             const char* who = "from_blob");
 // Calls f(data); the caller owns it until a tensor does.
 template <typename F>
 Deleter* make_deleter(F f) {
@@ -95,13 +94,12 @@ Deleter* make_deleter(F f) {
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
 template <typename F>
-requires std::is_invocable_v<F, void*> Tensor from_blob(void* data, IntArrayRef sizes, F deleter,
-                                                        const TensorOptions& options = {}) {
+requires std::is_invocable_v<F, void*> Tensor from_blob(void* data, IntArrayRef sizes, F deleter, const TensorOptions& options = {}) {
   return detail::adopt(data, sizes, nullopt, detail::make_deleter(std::move(deleter)), options);
 }
 template <typename F>
-requires std::is_invocable_v<F, void*> Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides,
-                                                        F deleter, const TensorOptions& options = {}) {
+requires std::is_invocable_v<F, void*> Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, F deleter,
+                                                        const TensorOptions& options = {}) {
   return detail::adopt(data, sizes, strides, detail::make_deleter(std::move(deleter)), options);
 }
 

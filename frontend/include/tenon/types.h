@@ -29,9 +29,7 @@ inline constexpr ScalarType kFloat32 = ScalarType::Float, kFloat = kFloat32;
 inline constexpr ScalarType kFloat64 = ScalarType::Double, kDouble = kFloat64;
 
 constexpr bool isFloatingType(ScalarType t) { return t >= ScalarType::Half; }
-constexpr bool isIntegralType(ScalarType t, bool include_bool) {
-  return t == ScalarType::Bool ? include_bool : t <= ScalarType::Long;
-}
+constexpr bool isIntegralType(ScalarType t, bool include_bool) { return t == ScalarType::Bool ? include_bool : t <= ScalarType::Long; }
 int64_t elementSize(ScalarType t);                          // bytes
 const char* toString(ScalarType t);                         // "Float"
 std::ostream& operator<<(std::ostream& out, ScalarType t);  // Float
@@ -39,7 +37,7 @@ ScalarType promoteTypes(ScalarType a, ScalarType b);        // of two dimensione
 bool canCast(ScalarType from, ScalarType to);               // may a result of `from` be written into `to`?
 inline ScalarType promote_types(ScalarType a, ScalarType b) { return promoteTypes(a, b); }
 inline bool can_cast(ScalarType from, ScalarType to) { return canCast(from, to); }
-ScalarType get_default_dtype_as_scalartype();               // kFloat32 unless changed
+ScalarType get_default_dtype_as_scalartype();  // kFloat32 unless changed
 // Sets the dtype of tensors made without one. With an integer type functions that need a float type are not implemented.
 void set_default_dtype(ScalarType t);
 
@@ -92,20 +90,14 @@ struct BFloat16 {
 // The ScalarType of a C++ element type; long, long long and int64_t are all Long.
 template <typename T>
 constexpr ScalarType scalar_type_of() {
-  if constexpr (std::is_same_v<T, bool>)
-    return kBool;
-  else if constexpr (std::is_same_v<T, Half>)
-    return kHalf;
-  else if constexpr (std::is_same_v<T, BFloat16>)
-    return kBFloat16;
-  else if constexpr (std::is_same_v<T, float>)
-    return kFloat;
-  else if constexpr (std::is_same_v<T, double>)
-    return kDouble;
+  if constexpr (std::is_same_v<T, bool>) return kBool;
+  else if constexpr (std::is_same_v<T, Half>) return kHalf;
+  else if constexpr (std::is_same_v<T, BFloat16>) return kBFloat16;
+  else if constexpr (std::is_same_v<T, float>) return kFloat;
+  else if constexpr (std::is_same_v<T, double>) return kDouble;
   else {
     static_assert(std::is_integral_v<T>, "not an element type");
-    if constexpr (sizeof(T) == 1)
-      return std::is_signed_v<T> || std::is_same_v<T, char> ? kChar : kByte;
+    if constexpr (sizeof(T) == 1) return std::is_signed_v<T> || std::is_same_v<T, char> ? kChar : kByte;
     else {
       static_assert(std::is_signed_v<T>, "unsigned element types other than uint8_t do not exist");
       return sizeof(T) == 2 ? kShort : sizeof(T) == 4 ? kInt : kLong;
@@ -134,9 +126,7 @@ class Scalar {
   Scalar(BFloat16 value) : Scalar(static_cast<float>(value)) {}
 
   bool isFloatingPoint() const { return kind_ == Kind::Real; }
-  bool isIntegral(bool include_bool) const {
-    return kind_ == Kind::Integer || (include_bool && kind_ == Kind::Bool);
-  }
+  bool isIntegral(bool include_bool) const { return kind_ == Kind::Integer || (include_bool && kind_ == Kind::Bool); }
   bool isBoolean() const { return kind_ == Kind::Bool; }
   ScalarType type() const { return kind_ == Kind::Real ? kDouble : kind_ == Kind::Bool ? kBool : kLong; }
 
@@ -155,8 +145,7 @@ class Scalar {
   double as_real(ScalarType type) const;
   Scalar operator-() const;
   friend bool operator==(const Scalar& a, const Scalar& b) {
-    return a.kind_ == Kind::Real || b.kind_ == Kind::Real ? a.toDouble() == b.toDouble()
-                                                          : a.integer_ == b.integer_;
+    return a.kind_ == Kind::Real || b.kind_ == Kind::Real ? a.toDouble() == b.toDouble() : a.integer_ == b.integer_;
   }
 
  private:
@@ -168,25 +157,39 @@ std::ostream& operator<<(std::ostream& out, const Scalar& value);
 
 template <typename T>
 T Scalar::to() const {
-  if constexpr (std::is_same_v<T, bool>)
-    return toBool();
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(as_integer(scalar_type_of<T>()));
-  else if constexpr (std::is_floating_point_v<T>)
-    return static_cast<T>(as_real(scalar_type_of<T>()));
-  else
-    return T(static_cast<float>(as_real(scalar_type_of<T>())));  // the 16-bit floats
+  if constexpr (std::is_same_v<T, bool>) return toBool();
+  else if constexpr (std::is_integral_v<T>) return static_cast<T>(as_integer(scalar_type_of<T>()));
+  else if constexpr (std::is_floating_point_v<T>) return static_cast<T>(as_real(scalar_type_of<T>()));
+  else return T(static_cast<float>(as_real(scalar_type_of<T>())));  // the 16-bit floats
 }
 
 // LibTorch's kinds of devices. Tensors live on CPU and CUDA devices; the others have a name and no more.
 enum class DeviceType : int8_t {
-  CPU, CUDA, MKLDNN, OPENGL, OPENCL, IDEEP, HIP, FPGA, MAIA, XLA, Vulkan, Metal, XPU, MPS, Meta, HPU, VE, Lazy,
-  IPU, MTIA, PrivateUse1
+  CPU,
+  CUDA,
+  MKLDNN,
+  OPENGL,
+  OPENCL,
+  IDEEP,
+  HIP,
+  FPGA,
+  MAIA,
+  XLA,
+  Vulkan,
+  Metal,
+  XPU,
+  MPS,
+  Meta,
+  HPU,
+  VE,
+  Lazy,
+  IPU,
+  MTIA,
+  PrivateUse1
 };
-inline constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kHIP = DeviceType::HIP,
-                            kXLA = DeviceType::XLA, kVulkan = DeviceType::Vulkan, kMetal = DeviceType::Metal,
-                            kXPU = DeviceType::XPU, kMPS = DeviceType::MPS, kMeta = DeviceType::Meta,
-                            kHPU = DeviceType::HPU, kMTIA = DeviceType::MTIA,
+inline constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kHIP = DeviceType::HIP, kXLA = DeviceType::XLA,
+                            kVulkan = DeviceType::Vulkan, kMetal = DeviceType::Metal, kXPU = DeviceType::XPU, kMPS = DeviceType::MPS,
+                            kMeta = DeviceType::Meta, kHPU = DeviceType::HPU, kMTIA = DeviceType::MTIA,
                             kPrivateUse1 = DeviceType::PrivateUse1;
 using DeviceIndex = int8_t;
 std::string DeviceTypeName(DeviceType type, bool lower_case = false);  // "CPU"
@@ -211,9 +214,7 @@ class Device {
   bool is_privateuseone() const { return type_ == kPrivateUse1; }
   void set_index(DeviceIndex index) { *this = Device(type_, index); }
   std::string str() const;  // "cuda:1"
-  friend bool operator==(const Device& a, const Device& b) {
-    return a.type_ == b.type_ && a.index_ == b.index_;
-  }
+  friend bool operator==(const Device& a, const Device& b) { return a.type_ == b.type_ && a.index_ == b.index_; }
 
  private:
   DeviceType type_;
@@ -226,9 +227,8 @@ enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, Channels
 
 // How elements are stored. Every tensor is Strided; asking for another is an Error where a tensor is made.
 enum class Layout : int8_t { Strided, Sparse, SparseCsr, Mkldnn, SparseCsc, SparseBsr, SparseBsc, Jagged };
-inline constexpr Layout kStrided = Layout::Strided, kSparse = Layout::Sparse, kSparseCsr = Layout::SparseCsr,
-                        kMkldnn = Layout::Mkldnn, kSparseCsc = Layout::SparseCsc,
-                        kSparseBsr = Layout::SparseBsr, kSparseBsc = Layout::SparseBsc,
+inline constexpr Layout kStrided = Layout::Strided, kSparse = Layout::Sparse, kSparseCsr = Layout::SparseCsr, kMkldnn = Layout::Mkldnn,
+                        kSparseCsc = Layout::SparseCsc, kSparseBsr = Layout::SparseBsr, kSparseBsc = Layout::SparseBsc,
                         kJagged = Layout::Jagged;
 std::ostream& operator<<(std::ostream& out, Layout layout);  // Strided
 

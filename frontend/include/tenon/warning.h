@@ -66,9 +66,7 @@ WarningHandler* get_warning_handler() noexcept;
 // The handler for the rest of the block.
 class WarningHandlerGuard {
  public:
-  explicit WarningHandlerGuard(WarningHandler* handler) : before_(get_warning_handler()) {
-    set_warning_handler(handler);
-  }
+  explicit WarningHandlerGuard(WarningHandler* handler) : before_(get_warning_handler()) { set_warning_handler(handler); }
   ~WarningHandlerGuard() { set_warning_handler(before_); }
   WarningHandlerGuard(const WarningHandlerGuard&) = delete;
   WarningHandlerGuard& operator=(const WarningHandlerGuard&) = delete;

@@ -69,11 +69,9 @@ void check_writable(const Tensor& self, bool recording) {
   const Tensor& base = impl(self).base;
   if (history && base.defined()) {
     if (history->origin != ViewOrigin::Single) refuse_write(*history, "is being");
-    check(!tracked || !base.is_leaf(),
-          "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    check(!tracked || !base.is_leaf(), "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
-  check(!tracked || (history && history->fn),
-        "a leaf Variable that requires grad is being used in an in-place operation.");
+  check(!tracked || (history && history->fn), "a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
 namespace {
@@ -99,7 +97,8 @@ void write_nothing(const Tensor& self) {
   const NodeRef value = node_of(self);
   TensorImpl& t = impl(self);
   t.bump_version();
-  if (!repeats_places(ref(t.sizes()), ref(t.strides()))) written(self, value);  // the gradient of an expanded tensor is not cut in two for it
+  if (!repeats_places(ref(t.sizes()), ref(t.strides())))
+    written(self, value);  // the gradient of an expanded tensor is not cut in two for it
 }
 
 // --- results that take self's place
@@ -145,8 +144,7 @@ void reshaped_as(const Tensor& self, const Tensor& view) {
 }  // namespace
 
 Tensor& assign(const Tensor& self, const Tensor& result) {
-  check(result.sizes() == self.sizes(), "output with shape ", self.sizes(),
-        " doesn't match the broadcast shape ", result.sizes());
+  check(result.sizes() == self.sizes(), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", result.sizes());
   check(canCast(result.scalar_type(), self.scalar_type()), "result type ", result.scalar_type(),
         " can't be cast to the desired output type ", self.scalar_type());
   check_writable(self, requires_grad(result));

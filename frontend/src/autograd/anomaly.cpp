@@ -27,15 +27,18 @@ AnomalyScope::~AnomalyScope() {
   GradFn::set_running(outer_);
   if (!detects || std::uncaught_exceptions() == exceptions_) return;
   if (fn_.forward_stack.empty()) {
-    warn_user(text("Error detected in ", fn_.name(), ". No forward pass information available. Enable detect anomaly during "
+    warn_user(text("Error detected in ", fn_.name(),
+                   ". No forward pass information available. Enable detect anomaly during "
                    "forward pass for more information."));
   } else {
-    warn_user(text("Error detected in ", fn_.name(), ". Traceback of forward call that caused the error:",
-                   text_of_stack(fn_.forward_stack)));
+    warn_user(
+        text("Error detected in ", fn_.name(), ". Traceback of forward call that caused the error:", text_of_stack(fn_.forward_stack)));
   }
   for (const GradFn* by = fn_.induced_by.get(); by; by = by->induced_by.get()) {
-    warn_user(text("\n\nPrevious calculation was induced by ", by->name(), ". Traceback of forward call that induced the previous "
-                   "calculation:", text_of_stack(by->forward_stack)));
+    warn_user(text("\n\nPrevious calculation was induced by ", by->name(),
+                   ". Traceback of forward call that induced the previous "
+                   "calculation:",
+                   text_of_stack(by->forward_stack)));
   }
 }
 
@@ -44,8 +47,8 @@ void AnomalyScope::check(const std::vector<Tensor>& gradients) const {
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
     const NoGradGuard no_grad;
-    tenon::check(!gradients[i].isnan().any().item<bool>(), "Function '", fn_.name(), "' returned nan values in its ",
-                 fn_.edges[i].operand, "th output.");
+    tenon::check(!gradients[i].isnan().any().item<bool>(), "Function '", fn_.name(), "' returned nan values in its ", fn_.edges[i].operand,
+                 "th output.");
   }
 }
 

@@ -161,7 +161,9 @@ std::vector<Tensor> by_recipe_again(GradFn& fn, const std::vector<Tensor>& grads
 
 std::vector<Tensor> gradients_by_edge(GradFn& fn, const std::vector<Tensor>& grads, bool create_graph) {
   fn.check_saved();
-  std::vector<Tensor> result = fn.rule ? by_rule(fn, grads, create_graph) : create_graph ? by_recipe_again(fn, grads) : by_recipe(fn, grads);
+  std::vector<Tensor> result = fn.rule        ? by_rule(fn, grads, create_graph)
+                               : create_graph ? by_recipe_again(fn, grads)
+                                              : by_recipe(fn, grads);
   if (!create_graph || !fn.derivative_reads) return result;
   const std::vector<Tensor> read = read_by_derivative(fn);
   for (Tensor& gradient : result) {

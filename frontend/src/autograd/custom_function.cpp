@@ -83,8 +83,8 @@ struct FunctionCall::State {
   Backward backward;
   std::string_view name;
   std::unique_ptr<NoGradGuard> no_grad;
-  std::shared_ptr<GradFn> fn;      // during the call; null if nothing is recorded
-  std::vector<NodeRef> zeros;      // like the results; null for an undefined one
+  std::shared_ptr<GradFn> fn;       // during the call; null if nothing is recorded
+  std::vector<NodeRef> zeros;       // like the results; null for an undefined one
   std::vector<bool> saves_nothing;  // by saved variable: it is undefined
 };
 
@@ -118,7 +118,8 @@ variable_list FunctionCall::finish(variable_list outputs) {
   State& s = *state_;
   s.no_grad = nullptr;
   for (const Tensor& x : s.context.dirty_)
-    check(contains(outputs, x), "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+    check(contains(outputs, x),
+          "Some elements marked as dirty during the forward method were not returned as output. The inputs "
           "that are modified inplace must all be outputs of the Function.");
   for (const Tensor& x : s.context.dirty_) impl(x).bump_version();
   for (size_t i = 0; i < s.inputs.size() && s.fn; ++i) {
@@ -147,8 +148,9 @@ void FunctionCall::State::wrap(Tensor& x) {
   if (dirty) {
     check(!x.requires_grad() || !x.is_leaf(), "a leaf Variable that requires grad has been used in an in-place operation.");
     if (!from_input)
-      warn_user("Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it "
-                "to mark_dirty().");
+      warn_user(
+          "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it "
+          "to mark_dirty().");
   }
   const bool differentiable = fn && x.is_floating_point() && !contains(context.non_differentiable_, x);
   if (!differentiable) {
@@ -187,8 +189,7 @@ void FunctionCall::State::backward_of(GradCall& call) {
   variable_list grads;
   for (size_t k = 0; k < zeros.size(); ++k) {
     grads.push_back(call.given(k));
-    if (!grads.back().defined() && context.materialize_grads_ && zeros[k])
-      grads.back() = Tensor(new TensorImpl(zeros[k]), false);
+    if (!grads.back().defined() && context.materialize_grads_ && zeros[k]) grads.back() = Tensor(new TensorImpl(zeros[k]), false);
   }
   context.saved_.clear();
   auto value = call.saved().begin();
@@ -210,8 +211,8 @@ void FunctionCall::State::backward_of(GradCall& call) {
 // Too many are all right as long as these are undefined.
 void FunctionCall::State::check_count(variable_list& results) const {
   while (results.size() > arguments.size() && !results.back().defined()) results.pop_back();
-  check(results.size() == arguments.size(), "function ", name, " returned an incorrect number of gradients (expected ",
-        arguments.size(), ", got ", results.size(), ")");
+  check(results.size() == arguments.size(), "function ", name, " returned an incorrect number of gradients (expected ", arguments.size(),
+        ", got ", results.size(), ")");
 }
 
 // In the shape and dtype of the argument.

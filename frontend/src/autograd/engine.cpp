@@ -118,9 +118,9 @@ class BackwardPass {
   struct State {
     std::shared_ptr<GradFn> fn;  // or
     Tensor leaf;
-    int64_t dependencies = 0;  // gradients still to come
-    bool needed = true;        // the function is to be called
-    bool asked = true;         // somebody wants the gradients, or hooks do
+    int64_t dependencies = 0;   // gradients still to come
+    bool needed = true;         // the function is to be called
+    bool asked = true;          // somebody wants the gradients, or hooks do
     std::vector<Tensor> grads;  // by output
     struct Waiting {
       std::vector<Tensor> grads;
@@ -372,8 +372,8 @@ void backward(TensorList tensors, TensorList grad_tensors, optional<bool> retain
   pass.run();
 }
 
-std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs, optional<bool> retain_graph,
-                         bool create_graph, bool allow_unused) {
+std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs, optional<bool> retain_graph, bool create_graph,
+                         bool allow_unused) {
   const CallScope call("grad", outputs);
   check<ValueError>(!inputs.empty(), "grad requires non-empty inputs.");
   BackwardPass pass({retain_graph.value_or(create_graph), create_graph, false});
@@ -397,8 +397,7 @@ std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_
 
 // --- methods of Tensor
 
-void Tensor::backward(const Tensor& gradient, optional<bool> retain_graph, bool create_graph,
-                      optional<TensorList> inputs) const {
+void Tensor::backward(const Tensor& gradient, optional<bool> retain_graph, bool create_graph, optional<TensorList> inputs) const {
   check_defined(*this);
   check(!inputs || !inputs->empty(), "`inputs` argument to `backward()` cannot be empty.");
   const Tensor self = *this;

@@ -46,8 +46,8 @@ Tensors prepared_v(ArrayRef<Tensor> v, const Tensors& like, bool is_list, bool c
     throw Error("The given v should contain a single Tensor.");
   }
   for (size_t i = 0; i < v.size(); ++i) {
-    check(v[i].sizes() == like[i].sizes(), is_list ? text("Entry ", i, " in ") : "", "v has invalid size: should be ",
-          size_text(like[i]), " but got ", size_text(v[i]), ".");
+    check(v[i].sizes() == like[i].sizes(), is_list ? text("Entry ", i, " in ") : "", "v has invalid size: should be ", size_text(like[i]),
+          " but got ", size_text(v[i]), ".");
   }
   return prepared(v, create_graph, false);
 }
@@ -86,8 +86,7 @@ void check_hessian(const Tensors& jacobian, bool strict) {
 }
 
 // As autograd::grad, without the outputs that do not require grad; undefined where nothing depends on an input.
-Tensors gradients(const Tensors& outputs, const Tensors& inputs, const Tensors& weights, bool create_graph,
-                  bool retain_graph = false) {
+Tensors gradients(const Tensors& outputs, const Tensors& inputs, const Tensors& weights, bool create_graph, bool retain_graph = false) {
   Tensors tracked, of_tracked;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].defined() || !outputs[i].requires_grad()) continue;
@@ -103,8 +102,8 @@ struct Stage {
   const char *missing_before, *missing_behind;
   const char* constant;  // the name of what is constant
 };
-constexpr Stage kBack = {"The output of the user-provided function is independent of input ",
-                         ". This is not allowed in strict mode.", "jacobian"};
+constexpr Stage kBack = {"The output of the user-provided function is independent of input ", ". This is not allowed in strict mode.",
+                         "jacobian"};
 constexpr Stage kBackTrick = {"The gradient with respect to the input is independent of entry ",
                               " in the grad_outputs when using the double backward trick to compute forward mode gradients. "
                               "This is not allowed in strict mode.",
@@ -124,8 +123,7 @@ Tensors filled(Tensors values, const Tensors& like, bool strict, bool create_gra
       values[i] = zeros_like(like[i]);
     } else {
       check(!strict || !create_graph || values[i].requires_grad(), "The ", stage.constant,
-            " of the user-provided function is independent of input ", i,
-            ". This is not allowed in strict mode when create_graph=True.");
+            " of the user-provided function is independent of input ", i, ". This is not allowed in strict mode when create_graph=True.");
     }
   }
   return values;
@@ -165,8 +163,7 @@ Pair jvp_of(Call func, ArrayRef<Tensor> given, ArrayRef<Tensor> given_v, const F
   const Tensors products = gradients(outputs, inputs, weights, true);
   check_dependent(products, form.strict, "The gradient with respect to input ",
                   " is independent of the inputs of the user-provided function. This is not allowed in strict mode.");
-  const Tensors result =
-      filled(gradients(products, weights, v, form.create_graph), outputs, form.strict, form.create_graph, kBackTrick);
+  const Tensors result = filled(gradients(products, weights, v, form.create_graph), outputs, form.strict, form.create_graph, kBackTrick);
   return {finished(outputs, form.create_graph), finished(result, form.create_graph)};
 }
 
@@ -241,8 +238,7 @@ Pair vhp_of(Call func, ArrayRef<Tensor> given, ArrayRef<Tensor> given_v, const F
   const AutoGradMode on(true);
   const auto [inputs, v, outputs, jacobian] = first_order(func, given, given_v, form, "vhp");
   const AutoGradMode before(mode);
-  const Tensors result =
-      filled(gradients(jacobian, inputs, v, form.create_graph), inputs, form.strict, form.create_graph, kDoubleBack);
+  const Tensors result = filled(gradients(jacobian, inputs, v, form.create_graph), inputs, form.strict, form.create_graph, kDoubleBack);
   return {finished(outputs, form.create_graph), finished(result, form.create_graph)};
 }
 
@@ -304,16 +300,14 @@ std::vector<Tensors> hessian(const Differentiable& func, ArrayRef<Tensor> inputs
 std::pair<Tensor, Tensor> vhp(One func, const Tensor& inputs, const Tensor& v, bool create_graph, bool strict) {
   return firsts(vhp_of(of_lists(func), inputs, maybe(v), {create_graph, strict, false, false}));
 }
-std::pair<Tensor, Tensors> vhp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v, bool create_graph,
-                               bool strict) {
+std::pair<Tensor, Tensors> vhp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v, bool create_graph, bool strict) {
   return value_and_list(vhp_of(of_lists(func), inputs, v, {create_graph, strict, true, func.gives_list()}));
 }
 
 std::pair<Tensor, Tensor> hvp(One func, const Tensor& inputs, const Tensor& v, bool create_graph, bool strict) {
   return firsts(hvp_of(of_lists(func), inputs, maybe(v), {create_graph, strict, false, false}));
 }
-std::pair<Tensor, Tensors> hvp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v, bool create_graph,
-                               bool strict) {
+std::pair<Tensor, Tensors> hvp(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> v, bool create_graph, bool strict) {
   return value_and_list(hvp_of(of_lists(func), inputs, v, {create_graph, strict, true, func.gives_list()}));
 }
 

@@ -38,7 +38,8 @@ void GradScope::start() { taken_.recording->start(); }
 void GradScope::end() { taken_.recording->finish(); }
 void GradScope::set_rule(uint32_t reads, GradRule rule) { taken_.recording->set_rule(reads, std::move(rule)); }
 void GradScope::no_derivative(const char* operation) {
-  rule(kReadsNothing, [operation](GradCall&) { check<NotImplementedError>(false, "derivative for aten::", operation, " is not implemented"); });
+  rule(kReadsNothing,
+       [operation](GradCall&) { check<NotImplementedError>(false, "derivative for aten::", operation, " is not implemented"); });
 }
 void GradScope::set_saves(uint32_t reads) { taken_.recording->set_saves(reads); }
 void GradScope::set_derivative_reads(uint32_t reads) { taken_.recording->set_derivative_reads(reads); }
@@ -75,12 +76,10 @@ bool Tensor::requires_grad() const {
   return tenon::requires_grad(*this);
 }
 const Tensor& Tensor::requires_grad_(bool requires_grad) const {
-  check(
-      is_leaf() || requires_grad,
-      "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
-      "a subgraph that doesn't require differentiation use var_no_grad = var.detach().");
-  check(!requires_grad || is_floating_point(),
-        "Only Tensors of floating point and complex dtype can require gradients");
+  check(is_leaf() || requires_grad,
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+        "a subgraph that doesn't require differentiation use var_no_grad = var.detach().");
+  check(!requires_grad || is_floating_point(), "Only Tensors of floating point and complex dtype can require gradients");
   check(!requires_grad || !is_inference() || InferenceMode::is_enabled(),
         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   if (is_leaf()) own_history(*this).requires_grad = requires_grad;
@@ -146,12 +145,11 @@ Tensor Tensor::detach() const {
 }
 Tensor& Tensor::detach_() {
   TensorImpl& t = impl(*this);
-  check(
-      !t.base.defined(),
-      "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-      "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
-      "detach_() cannot be called on these gradients. To fix this error, please refer to the "
-      "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution.");
+  check(!t.base.defined(),
+        "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+        "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+        "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+        "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution.");
   if (History* history = known_history(t)) {
     if (history->fn) history->fn->forget(history);
     history->fn = nullptr;

@@ -46,7 +46,7 @@ class GradScope {
 
   std::vector<Tensor> several_views(std::vector<Tensor> results);  // chunks of one tensor, which may not be written where that is recorded
   void attach_dependents();  // results that are constant in all operands that require grad do not require grad
-  void first_of_ties();  // see ir::Recipe
+  void first_of_ties();      // see ir::Recipe
 
   // The operation has a gradient rule of its own, where PyTorch's convention or numbers are not those of the composition.
   // `reads`: reads_operand(i) and kReadsOutput. The rule holds what else it needs: numbers.
@@ -119,9 +119,10 @@ void share_among_equals(GradScope& scope);
 // The operation's results do not change with its operands, though they depend on them.
 template <typename... Operands>
 void zero_gradients(GradScope& scope, const Operands&... operands) {
-  scope.rule(kReadsNothing, [shapes = std::vector{dims_of(operands.sizes())...}, types = std::vector{operands.scalar_type()...}](GradCall& c) {
-    for (size_t i = 0; i < shapes.size(); ++i) c.give(i, zeros(ref(shapes[i]), types[i]));
-  });
+  scope.rule(kReadsNothing,
+             [shapes = std::vector{dims_of(operands.sizes())...}, types = std::vector{operands.scalar_type()...}](GradCall& c) {
+               for (size_t i = 0; i < shapes.size(); ++i) c.give(i, zeros(ref(shapes[i]), types[i]));
+             });
 }
 
 // The gradient of an operand that was broadcast, in its shape and dtype.

@@ -28,7 +28,7 @@ std::string GradFn::name() const {
                               {"MulBackward1", "MulBackward0", "MulBackward1"},
                               {"DivBackward1", "DivBackward0", "DivBackward1"},
                               {"DivBackward3", "DivBackward2", "DivBackward3"},
-                              {"NumberDivBackward", "MulBackward0", "DivBackward0"},  // 2 / x
+                              {"NumberDivBackward", "MulBackward0", "DivBackward0"},   // 2 / x
                               {"NumberSubBackward", "RsubBackward1", "SubBackward0"},  // 2 - x
                               {"TensorNormBackward0", "LinalgVectorNormBackward0", "NormBackward0"},
                               {"TensorNormBackward1", "LinalgVectorNormBackward0", "NormBackward1"},
@@ -56,7 +56,8 @@ GradFn::GradFn(std::string_view name)
     : sequence(recorded.fetch_add(1, std::memory_order_relaxed)),
       forward_stack(autograd::AnomalyMode::is_enabled() ? call_stack() : std::vector<void*>()),
       induced_by(autograd::AnomalyMode::is_enabled() && running ? running->shared_from_this() : nullptr),
-      segment(Segment::current() ? Segment::current()->shared_from_this() : nullptr), name_(name) {}
+      segment(Segment::current() ? Segment::current()->shared_from_this() : nullptr),
+      name_(name) {}
 
 GradFn::~GradFn() {
   std::vector<std::shared_ptr<GradFn>> dying;
@@ -123,8 +124,7 @@ void GradFn::refuse_written(SavedValue::Of of, uint32_t number, const VersionWat
   }
   check(false, "one of the variables needed for gradient computation has been modified by an inplace operation: [",
         Tensor(new TensorImpl(like), false).toString(), " ", ref(like->shape()), "]", maker, " is at version ", version.current(),
-        "; expected version ", version.expected(),
-        " instead. Hint: ",
+        "; expected version ", version.expected(), " instead. Hint: ",
         autograd::AnomalyMode::is_enabled()
             ? "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
               "changed in there or anywhere later. Good luck!"

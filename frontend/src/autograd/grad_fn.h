@@ -35,11 +35,11 @@ struct TensorHooks {
 
 // From an operation to an operand that requires grad.
 struct Edge {
-  std::shared_ptr<GradFn> fn;  // that made the operand; null if it is a leaf
-  int64_t output_nr = 0;       // which of the fn's outputs
-  Tensor leaf;                 // defined if the operand is a leaf
-  size_t operand = 0;          // its number in the operation
-  NodeRef zeros = {};          // its gradient, if the results do not depend on it: overwritten, say
+  std::shared_ptr<GradFn> fn;                                          // that made the operand; null if it is a leaf
+  int64_t output_nr = 0;                                               // which of the fn's outputs
+  Tensor leaf;                                                         // defined if the operand is a leaf
+  size_t operand = 0;                                                  // its number in the operation
+  NodeRef zeros = {};                                                  // its gradient, if the results do not depend on it: overwritten, say
   mutable std::shared_ptr<autograd::AccumulateGrad> accumulator = {};  // of the leaf, once somebody has asked: with its hooks
 };
 
@@ -64,7 +64,7 @@ struct WatchedValue {
 class GradFn final : public autograd::Node, public std::enable_shared_from_this<GradFn> {
  public:
   explicit GradFn(std::string_view name);
-  ~GradFn() override;  // iterative: a history may be a million operations long
+  ~GradFn() override;                 // iterative: a history may be a million operations long
   std::string name() const override;  // Python's or LibTorch's, by the print style
   std::string_view literal_name() const { return name_; }
   void becomes_in_place();  // what made a view reshapes the tensor itself
@@ -73,20 +73,20 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   uint64_t sequence_nr() const override { return sequence; }
 
   void check_saved() const;  // Error if something saved was written meanwhile or is released
-  void release();  // the saved values, for good
+  void release();            // the saved values, for good
 
   std::vector<Edge> edges;
   int64_t output_count = 0;
-  const uint64_t sequence;  // of all that were recorded, in order
-  const std::vector<void*> forward_stack;  // the calls on which it was recorded, if anomaly mode was on
-  const std::shared_ptr<const GradFn> induced_by;  // then: whose backward pass recorded it
+  const uint64_t sequence;                             // of all that were recorded, in order
+  const std::vector<void*> forward_stack;              // the calls on which it was recorded, if anomaly mode was on
+  const std::shared_ptr<const GradFn> induced_by;      // then: whose backward pass recorded it
   static const GradFn* set_running(const GradFn* fn);  // whose backward pass this thread runs; gives the one before
 
   // How the outputs, by output_nr, were computed from the operands: all of the scope's tensors in their order. An output
   // that is one of the leaves, or an operand that is not used, has no derivative that the operations tell: the values
   // were computed on the host, or the bits were read as another type. No outputs at all: nothing is known.
   ir::Recipe recipe;
-  GradRule rule;  // in the recipe's place
+  GradRule rule;             // in the recipe's place
   uint64_t rule_number = 0;  // of a call that is replayed: which rule it is (replayed_rule.h)
   std::vector<SavedValue> saved;
   std::vector<WatchedValue> watched;  // beside the saved ones
@@ -95,7 +95,7 @@ class GradFn final : public autograd::Node, public std::enable_shared_from_this<
   bool keeps_all = false;             // no backward pass lets go of it: PyTorch's saves nothing
   uint32_t derivative_reads = 0;      // see GradScope
   std::shared_ptr<Writes> buffers;    // that its layer wrote, until a backward pass takes them over
-  std::shared_ptr<Segment> segment;  // in which it was recorded, if the saved values are to be computed again
+  std::shared_ptr<Segment> segment;   // in which it was recorded, if the saved values are to be computed again
 
   // Tensors whose .grad is to be the gradient of the output that they are, and hooks on it.
   void retain(int64_t output_nr, History* history) { retaining_.emplace_back(output_nr, history); }
@@ -120,7 +120,7 @@ class GradCall {
   GradCall(GradFn& fn, const std::vector<Tensor>& grads, std::vector<Tensor> saved)
       : fn_(fn), grads_(grads), saved_(std::move(saved)), given_(fn.edges.size()) {}
 
-  Tensor grad(size_t output = 0) const;  // zeros if there is none
+  Tensor grad(size_t output = 0) const;                                                             // zeros if there is none
   Tensor given(size_t output) const { return output < grads_.size() ? grads_[output] : Tensor(); }  // undefined if there is none
   const std::vector<Tensor>& saved() const { return saved_; }
   Tensor operand(size_t i) const { return find(SavedValue::Of::Operand, i); }

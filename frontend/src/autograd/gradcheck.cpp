@@ -31,8 +31,9 @@ void check_inputs(const Tensors& inputs) {
             ".contiguous on the input before passing it to gradcheck.");
     }
   }
-  check<ValueError>(!tracked(inputs).empty(), "gradcheck expects at least one input tensor to require gradient, but none of "
-                                              "them have requires_grad=True.");
+  check<ValueError>(!tracked(inputs).empty(),
+                    "gradcheck expects at least one input tensor to require gradient, but none of "
+                    "them have requires_grad=True.");
 }
 
 // One element of a tensor after the other, as a tensor of its own on the same memory, without a history.
@@ -54,26 +55,29 @@ Tensor stacked(const Tensors& rows, int64_t count, const Tensor& like) {
 }
 
 // How each output changes with each element of an input. The results lie where the input does, as gradients of it do.
-Tensors numerical_jacobians(const Differentiable& func, const Tensors& inputs, const Tensor& input, const Tensors& like,
-                            double eps) {
+Tensors numerical_jacobians(const Differentiable& func, const Tensors& inputs, const Tensor& input, const Tensors& like, double eps) {
   std::vector<Tensors> rows(like.size());
   for (const Tensor& element : elements_of(input)) {
     const Tensor original = element.clone();
     const auto moved = [&](double by) {
-      { const NoGradGuard no_grad; element.copy_(original + by); }
+      {
+        const NoGradGuard no_grad;
+        element.copy_(original + by);
+      }
       Tensors outputs = func(inputs);
       for (Tensor& y : outputs) y = y.detach().clone();
       eval(outputs);
       return outputs;
     };
     const Tensors below = moved(-eps), above = moved(eps);
-    { const NoGradGuard no_grad; element.copy_(original); }
-    for (size_t i = 0; i < like.size(); ++i)
-      rows[i].push_back(((above[i] - below[i]) / (2 * eps)).reshape({-1}).to(input.device()));
+    {
+      const NoGradGuard no_grad;
+      element.copy_(original);
+    }
+    for (size_t i = 0; i < like.size(); ++i) rows[i].push_back(((above[i] - below[i]) / (2 * eps)).reshape({-1}).to(input.device()));
   }
   Tensors result;
-  for (size_t i = 0; i < like.size(); ++i)
-    result.push_back(stacked(rows[i], like[i].numel(), like[i].detach().to(input.device())));
+  for (size_t i = 0; i < like.size(); ++i) result.push_back(stacked(rows[i], like[i].numel(), like[i].detach().to(input.device())));
   eval(result);
   return result;
 }
@@ -133,8 +137,8 @@ void compare(const Differentiable& func, const Tensors& inputs, double eps, doub
           "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different ",
           "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was ", nondet_tol, ".");
       if (all_close(analytical[j], numerical[j][i], rtol, atol)) continue;
-      throw GradcheckError(text("Jacobian mismatch for output ", k, " with respect to input ", j, ",\nnumerical:",
-                                repr(numerical[j][i]), "\nanalytical:", repr(analytical[j]), "\n"));
+      throw GradcheckError(text("Jacobian mismatch for output ", k, " with respect to input ", j, ",\nnumerical:", repr(numerical[j][i]),
+                                "\nanalytical:", repr(analytical[j]), "\n"));
     }
     ++k;
   }
@@ -157,8 +161,8 @@ bool gradcheck(const Differentiable& func, ArrayRef<Tensor> inputs, double eps, 
   }
 }
 
-bool gradgradcheck(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> grad_outputs, double eps, double atol,
-                   double rtol, bool raise_exception, double nondet_tol) {
+bool gradgradcheck(const Differentiable& func, ArrayRef<Tensor> inputs, ArrayRef<Tensor> grad_outputs, double eps, double atol, double rtol,
+                   bool raise_exception, double nondet_tol) {
   const AutoGradMode on(true);
   Tensors all = inputs.vec(), weights = grad_outputs.vec();
   const size_t count = all.size();

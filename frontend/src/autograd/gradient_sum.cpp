@@ -90,7 +90,8 @@ SmallVector<ir::Node*, 2> outer_product(const ir::Node& node) {
   return operands[0] && operands[1] ? operands : SmallVector<ir::Node*, 2>();
 }
 
-// Null if it is none, or if its terms are so many elements that laying those of many sums side by side costs more than to store the results.
+// Null if it is none, or if its terms are so many elements that laying those of many sums side by side costs more than to store the
+// results.
 std::optional<Sum> cheap_sum(const ir::Node* part) {
   constexpr int64_t kMostTerms = 64;
   Sum sum{part, part, {}};

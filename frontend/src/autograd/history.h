@@ -30,11 +30,11 @@ struct History final : TensorNotes, LeafGradient {
   ViewOrigin origin = ViewOrigin::Single;
   std::shared_ptr<GradFn> fn;  // null for a leaf
   int64_t output_nr = 0;
-  int64_t version = 0;  // of a view that is not Single
-  uint64_t time = 0;    // of the write or view that this history comes from; a later write to its base outdates it
-  std::unique_ptr<TensorHooks> hooks;              // of a leaf
+  int64_t version = 0;                 // of a view that is not Single
+  uint64_t time = 0;                   // of the write or view that this history comes from; a later write to its base outdates it
+  std::unique_ptr<TensorHooks> hooks;  // of a leaf
   std::weak_ptr<autograd::AccumulateGrad> accumulator;  // of a leaf, while somebody looks at it
-  std::unique_ptr<TensorHooks> accumulated_hooks;  // of a leaf, called when its grad is complete
+  std::unique_ptr<TensorHooks> accumulated_hooks;       // of a leaf, called when its grad is complete
 
   bool tracked() const { return requires_grad || fn != nullptr; }
 };
@@ -42,7 +42,7 @@ struct History final : TensorNotes, LeafGradient {
 inline History* known_history(const TensorImpl& t) { return static_cast<History*>(t.notes.get()); }  // as it was left
 // Null if there is nothing to tell. A view follows what was written to its base meanwhile.
 History* history_of(const Tensor& x);
-History& own_history(const Tensor& x);  // made if there is none
+History& own_history(const Tensor& x);     // made if there is none
 void refuse_outdated(const Tensor& view);  // that is not Single, and was written since
 inline bool requires_grad(const Tensor& x) {
   const TensorImpl* t = x.unsafe_impl();

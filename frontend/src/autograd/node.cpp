@@ -35,8 +35,8 @@ void replace(const char* which, std::vector<Tensor>& grads, std::vector<Tensor> 
   check(replaced.size() == grads.size(), which, " hook returned ", replaced.size(), " gradients, expected ", grads.size());
   for (size_t i = 0; i < grads.size(); ++i) {
     if (!grads[i].defined() || !replaced[i].defined()) continue;
-    check(replaced[i].sizes() == grads[i].sizes(), which, " hook has changed the size of gradient ", i, " from ", grads[i].sizes(),
-          " to ", replaced[i].sizes());
+    check(replaced[i].sizes() == grads[i].sizes(), which, " hook has changed the size of gradient ", i, " from ", grads[i].sizes(), " to ",
+          replaced[i].sizes());
     check(replaced[i].scalar_type() == grads[i].scalar_type(), which, " hook has changed the type of gradient ", i);
   }
   grads = std::move(replaced);

@@ -89,8 +89,8 @@ void Recording::viewed(const Tensor& source, const Tensor& view, const ElementMa
   const TensorImpl &t = impl(source), &shown = impl(view);
   const NodeRef elements = read_by_element(t);
   if (!elements) return;
-  NodeRef part = own ? strided_view(elements, ref(shown.sizes()), ref(own->strides), own->offset)
-                     : view_of(t, elements, shown, outside_of(t));
+  NodeRef part =
+      own ? strided_view(elements, ref(shown.sizes()), ref(own->strides), own->offset) : view_of(t, elements, shown, outside_of(t));
   if (part) stand_ins_[&shown] = {std::move(part), shown.version()};
 }
 
@@ -157,8 +157,7 @@ NodeRef Recording::output_of(const Tensor& result) {
   const TensorImpl& view = impl(result);
   if (NodeRef part = find_stand_in(view)) return part;
   const Operand* operand = shown_by(view);
-  if (!operand || !(operand->storage == view.storage().value()) || operand->storage == operand->read)
-    return view.node();
+  if (!operand || !(operand->storage == view.storage().value()) || operand->storage == operand->read) return view.node();
   const NodeRef part = view_of(*operand->tensor, operand->read, view, outside_of(*operand->tensor));
   return part ? part : view.node();
 }
@@ -211,7 +210,8 @@ void Recording::saves_index(const Tensor& x) {
 }
 
 void refuse_inference(const TensorImpl& t) {
-  check(!t.inference(), "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
+  check(!t.inference(),
+        "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
         "use it in autograd.");
 }
 
@@ -232,7 +232,9 @@ void Recording::watch_saved() {
   uint32_t kept = 0;
   for (SavedValue& s : fn_->saved) {
     if (s.of == SavedValue::Of::Step) continue;
-    const uint32_t bits = s.of == SavedValue::Of::Operand ? reads_operand(s.number) : s.number == 0 ? kReadsOutput | kReadsFirstOutput : kReadsOutput;
+    const uint32_t bits = s.of == SavedValue::Of::Operand ? reads_operand(s.number)
+                          : s.number == 0                 ? kReadsOutput | kReadsFirstOutput
+                                                          : kReadsOutput;
     if (reads & bits) kept |= bits;
     else s.version = VersionWatch();
   }
@@ -274,8 +276,8 @@ void Recording::keep_operand(size_t i) {
   if (operand.tensor->version() == operand.version) watch = VersionWatch(*operand.tensor, operand.version);
   const auto edge = std::ranges::find(fn_->edges, i, &Edge::operand);
   const GradFn* maker = edge == fn_->edges.end() ? nullptr : edge->fn.get();
-  fn_->saved.push_back({SavedValue::Of::Operand, static_cast<uint32_t>(i),
-                        kept_operand(operand.value, operand.tracked, maker), std::move(watch)});
+  fn_->saved.push_back(
+      {SavedValue::Of::Operand, static_cast<uint32_t>(i), kept_operand(operand.value, operand.tracked, maker), std::move(watch)});
 }
 
 void Recording::keep_output(size_t k) {

@@ -58,7 +58,7 @@ class Recording final : public Recorder {
     int64_t version;
   };
   struct Output {
-    NodeRef value;  // as the recipe computes it
+    NodeRef value;   // as the recipe computes it
     NodeRef stored;  // what its storage holds
     const TensorImpl* tensor;
   };
@@ -86,17 +86,17 @@ class Recording final : public Recorder {
   std::shared_ptr<GradFn> fn_;
   ir::Tape tape_;
   std::vector<Operand> operands_;
-  mutable size_t next_read_ = 0;  // of the operands, most likely: there may be many
+  mutable size_t next_read_ = 0;                              // of the operands, most likely: there may be many
   std::unordered_map<const TensorImpl*, StandIn> stand_ins_;  // for views of operands that are read by element
-  std::vector<Tensor> results_;  // those that outlive the scope are its outputs
-  std::vector<Output> outputs_;  // by output_nr
+  std::vector<Tensor> results_;                               // those that outlive the scope are its outputs
+  std::vector<Output> outputs_;                               // by output_nr
   uint32_t rule_reads_ = 0;
   optional<uint32_t> saves_;
   bool first_of_ties_ = false;
   bool dependents_only_ = false;
   bool by_element_ = false;  // is any operand read by element?
   ViewOrigin origin_ = ViewOrigin::Single;
-  bool full_ = false;  // a cap on pending work was passed
+  bool full_ = false;   // a cap on pending work was passed
   int exceptions_ = 0;  // that were on their way when it began
 };
 

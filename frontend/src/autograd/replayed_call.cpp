@@ -95,8 +95,8 @@ std::shared_ptr<const ReplayedCall::Kept> ReplayedCall::kept(TensorList results)
   }
   for (const Edge& edge : fn->edges) zeros.push_back(edge.zeros);
   return std::make_shared<const Kept>(Kept{fn->literal_name(), ir::Template(placeholders, outputs), results.size(), fn->recipe, fn->rule,
-                                             fn->rule ? ++rules : 0, std::move(zeros), std::move(saved), std::move(watched),
-                                             fn->keeps_all, fn->derivative_reads});
+                                           fn->rule ? ++rules : 0, std::move(zeros), std::move(saved), std::move(watched), fn->keeps_all,
+                                           fn->derivative_reads});
 }
 
 void ReplayedCall::note(TensorList results) const {

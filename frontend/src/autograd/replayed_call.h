@@ -11,7 +11,8 @@
 //   }
 //
 // So the result may depend on nothing else: not on elements, nor on random numbers; and a rule of its own holds numbers alone.
-// What must be checked of elements is checked before. Without gradients, or for views and within other operations, each call is recorded as it comes.
+// What must be checked of elements is checked before. Without gradients, or for views and within other operations, each call is
+// recorded as it comes.
 #pragma once
 
 #include <initializer_list>
@@ -60,7 +61,7 @@ class ReplayedCall {
     size_t results;
     ir::Recipe recipe;
     GradRule rule;
-    uint64_t rule_number;  // see GradFn
+    uint64_t rule_number;        // see GradFn
     std::vector<NodeRef> zeros;  // by edge
     std::vector<Value> saved, watched;
     bool keeps_all;

@@ -56,10 +56,8 @@ optional<std::vector<Tensor>> replayed_rule(GradFn& fn, const std::vector<Tensor
   };
   for (const SavedValue& s : fn.saved) add(s.value.node());
   for (const Tensor& grad : grads) {
-    if (grad.defined())
-      add(node_of(grad));
-    else
-      key.add(uint64_t{0});
+    if (grad.defined()) add(node_of(grad));
+    else key.add(uint64_t{0});
   }
   auto found = memo().find(key);
   if (found.again) memo().note(key, found.kept = record(fn, grads));

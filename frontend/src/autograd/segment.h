@@ -43,7 +43,7 @@ class KeptValue {
 
 class Segment : public std::enable_shared_from_this<Segment> {
  public:
-  static Segment* current();  // of this thread; null outside
+  static Segment* current();               // of this thread; null outside
   static std::shared_ptr<Segment> open();  // in the current one
   void close();
 

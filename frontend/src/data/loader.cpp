@@ -49,8 +49,7 @@ FullDataLoaderOptions::FullDataLoaderOptions(const DataLoaderOptions& options)
       enforce_ordering(options.enforce_ordering()),
       drop_last(options.drop_last()) {
   check<ValueError>(batch_size > 0, "batch_size should be a positive integer value, but got batch_size=0");
-  check<ValueError>(workers == 0 || max_jobs > 0,
-                    "max_jobs should be a positive integer value, but got max_jobs=0");
+  check<ValueError>(workers == 0 || max_jobs > 0, "max_jobs should be a positive integer value, but got max_jobs=0");
   check<ValueError>(!timeout || timeout->count() >= 0, "timeout option should be non-negative");
 }
 
@@ -87,9 +86,7 @@ LoaderPlace LoaderPlace::load(serialize::InputArchive& archive) {
 
 struct WorkerScope::Impl {
   explicit Impl(uint64_t seed)
-      : stream(make_generator<CPUGeneratorImpl>(scrambled(seed))),
-        scope(stream),
-        before(std::exchange(runtime::in_background, true)) {}
+      : stream(make_generator<CPUGeneratorImpl>(scrambled(seed))), scope(stream), before(std::exchange(runtime::in_background, true)) {}
   ~Impl() { runtime::in_background = before; }
   const Generator stream;
   const DefaultGeneratorScope scope;
@@ -166,17 +163,14 @@ void BatchMaker::State::work(size_t worker) {
 
 BatchMaker::BatchMaker(const FullDataLoaderOptions& options) : state_(std::make_shared<State>(options)) {
   try {
-    for (size_t i = 0; i < options.workers; ++i)
-      state_->threads.emplace_back([s = state_, i] { s->work(i); });
+    for (size_t i = 0; i < options.workers; ++i) state_->threads.emplace_back([s = state_, i] { s->work(i); });
   } catch (const std::system_error& e) {
     join();
     throw Error(text("cannot start ", options.workers, " DataLoader workers: ", e.what()));
   }
 }
 
-LoaderPlace BatchMaker::place() const {
-  return {false, state_->epoch, state_->epoch_seed, state_->next_out};
-}
+LoaderPlace BatchMaker::place() const { return {false, state_->epoch, state_->epoch_seed, state_->next_out}; }
 
 void BatchMaker::start_epoch(const LoaderPlace& from) {
   State& s = *state_;

@@ -41,9 +41,7 @@ size_t read_number(serialize::InputArchive& archive, const char* key) {
   return static_cast<size_t>(number);
 }
 
-uint64_t drawn_seed() {
-  return static_cast<uint64_t>(empty({}, TensorOptions(kLong)).random_().item<int64_t>());
-}
+uint64_t drawn_seed() { return static_cast<uint64_t>(empty({}, TensorOptions(kLong)).random_().item<int64_t>()); }
 
 }  // namespace
 
@@ -65,8 +63,8 @@ void IndexSampler::load(serialize::InputArchive& archive) {
   Tensor indices;
   archive.read("indices", indices, true);
   check(indices.scalar_type() == kLong && indices.dim() == 1, archive.where("indices"), ": expected a list of int64");
-  check(position <= static_cast<size_t>(indices.numel()), archive.where("index"), ": ", position, " is not among the ",
-        indices.numel(), " indices");
+  check(position <= static_cast<size_t>(indices.numel()), archive.where("index"), ": ", position, " is not among the ", indices.numel(),
+        " indices");
   order_ = indices_of(indices.contiguous());
   position_ = position;
 }
@@ -87,8 +85,7 @@ void RandomSampler::reset(optional<size_t> new_size) {
 }
 
 SeededSampler::SeededSampler(size_t size, bool shuffle) : size_(size), shuffle_(shuffle) {
-  check<ValueError>(!shuffle || size > 0,
-                    "num_samples should be a positive integer value, but got num_samples=0");
+  check<ValueError>(!shuffle || size > 0, "num_samples should be a positive integer value, but got num_samples=0");
 }
 void SeededSampler::reset(optional<size_t> new_size) {
   size_ = new_size.value_or(size_);
@@ -97,12 +94,9 @@ void SeededSampler::reset(optional<size_t> new_size) {
   position_ = 0;
 }
 
-WeightedRandomSampler::WeightedRandomSampler(std::vector<double> weights, size_t num_samples,
-                                             bool replacement, optional<Generator> generator)
-    : weights_(tensor(weights, TensorOptions(kDouble))),
-      count_(num_samples),
-      replacement_(replacement),
-      generator_(std::move(generator)) {
+WeightedRandomSampler::WeightedRandomSampler(std::vector<double> weights, size_t num_samples, bool replacement,
+                                             optional<Generator> generator)
+    : weights_(tensor(weights, TensorOptions(kDouble))), count_(num_samples), replacement_(replacement), generator_(std::move(generator)) {
   check<ValueError>(num_samples > 0, "num_samples should be a positive integer value, but got num_samples=0");
 }
 void WeightedRandomSampler::reset(optional<size_t> new_size) {
@@ -151,13 +145,11 @@ void DistributedSampler::load(serialize::InputArchive& archive) {
   IndexSampler::load(archive);
   epoch_ = epoch;
 }
-DistributedRandomSampler::DistributedRandomSampler(size_t size, size_t num_replicas, size_t rank,
-                                                   bool allow_duplicates)
+DistributedRandomSampler::DistributedRandomSampler(size_t size, size_t num_replicas, size_t rank, bool allow_duplicates)
     : DistributedSampler(size, num_replicas, rank, allow_duplicates) {
   start(nullopt, true);
 }
-DistributedSequentialSampler::DistributedSequentialSampler(size_t size, size_t num_replicas, size_t rank,
-                                                           bool allow_duplicates)
+DistributedSequentialSampler::DistributedSequentialSampler(size_t size, size_t num_replicas, size_t rank, bool allow_duplicates)
     : DistributedSampler(size, num_replicas, rank, allow_duplicates) {
   start(nullopt, false);
 }
@@ -172,13 +164,10 @@ optional<BatchSize> StreamSampler::next(size_t batch_size) {
   retrieved_ += count;
   return BatchSize(count);
 }
-void StreamSampler::save(serialize::OutputArchive& archive) const {
-  write_number(archive, "examples_retrieved_so_far", retrieved_);
-}
+void StreamSampler::save(serialize::OutputArchive& archive) const { write_number(archive, "examples_retrieved_so_far", retrieved_); }
 void StreamSampler::load(serialize::InputArchive& archive) {
   const size_t retrieved = read_number(archive, "examples_retrieved_so_far");
-  check(retrieved <= epoch_size_, archive.where("examples_retrieved_so_far"), ": ", retrieved, " is more than an epoch's ",
-        epoch_size_);
+  check(retrieved <= epoch_size_, archive.where("examples_retrieved_so_far"), ": ", retrieved, " is more than an epoch's ", epoch_size_);
   retrieved_ = retrieved;
 }
 

@@ -27,8 +27,7 @@ Tensor datasets::detail::row_of(const Tensor& tensor, size_t index) {
 
 datasets::TensorDataset::TensorDataset(const std::vector<Tensor>& samples) : tensor(stack(samples)) {}
 
-datasets::PairDataset::PairDataset(Tensor data, Tensor target)
-    : data_(std::move(data)), target_(std::move(target)) {
+datasets::PairDataset::PairDataset(Tensor data, Tensor target) : data_(std::move(data)), target_(std::move(target)) {
   check(data_.size(0) == target_.size(0), "Size mismatch between tensors");
 }
 
@@ -36,11 +35,9 @@ std::vector<int64_t> SplitLengths::of(int64_t size) const {
   std::vector<int64_t> counts = counts_;
   const double sum = std::accumulate(fractions_.begin(), fractions_.end(), 0.0);
   if (!fractions_.empty()) {
-    check<ValueError>(sum <= 1 && sum >= 1 - 1e-9,
-                      "Sum of input lengths does not equal the length of the input dataset!");
+    check<ValueError>(sum <= 1 && sum >= 1 - 1e-9, "Sum of input lengths does not equal the length of the input dataset!");
     for (size_t i = 0; i < fractions_.size(); ++i) {
-      check<ValueError>(fractions_[i] >= 0 && fractions_[i] <= 1, "Fraction at index ", i,
-                        " is not between 0 and 1");
+      check<ValueError>(fractions_[i] >= 0 && fractions_[i] <= 1, "Fraction at index ", i, " is not between 0 and 1");
       counts.push_back(static_cast<int64_t>(std::floor(static_cast<double>(size) * fractions_[i])));
     }
     int64_t left = size - std::accumulate(counts.begin(), counts.end(), int64_t{0});
@@ -56,8 +53,7 @@ std::vector<int64_t> SplitLengths::of(int64_t size) const {
   return counts;
 }
 
-std::vector<std::vector<int64_t>> random_split(int64_t size, const SplitLengths& lengths,
-                                               const optional<Generator>& generator) {
+std::vector<std::vector<int64_t>> random_split(int64_t size, const SplitLengths& lengths, const optional<Generator>& generator) {
   const std::vector<int64_t> counts = lengths.of(size);
   const Tensor permutation = randperm(size, generator);
   const int64_t* next = permutation.const_data_ptr<int64_t>();
@@ -104,15 +100,13 @@ class RandomState {
 int64_t count_of(const Scalar& size, int64_t n, const char* name, double (*round)(double)) {
   if (isIntegralType(size.type(), true)) {
     const int64_t count = size.to<int64_t>();
-    check<ValueError>(count > 0 && count < n, name, "=", count,
-                      " should be either positive and smaller than the number of samples ", n,
+    check<ValueError>(count > 0 && count < n, name, "=", count, " should be either positive and smaller than the number of samples ", n,
                       " or a float in the (0, 1) range");
     return count;
   }
   const double fraction = size.to<double>();
-  check<ValueError>(fraction > 0 && fraction < 1, name, "=", fraction,
-                    " should be either positive and smaller than the number of samples ", n,
-                    " or a float in the (0, 1) range");
+  check<ValueError>(fraction > 0 && fraction < 1, name, "=", fraction, " should be either positive and smaller than the number of samples ",
+                    n, " or a float in the (0, 1) range");
   return static_cast<int64_t>(round(fraction * static_cast<double>(n)));
 }
 
@@ -122,16 +116,13 @@ struct Counts {
 Counts counts_of(int64_t n, const TrainTestSplitOptions& options) {
   const optional<Scalar>&test = options.test_size(), &train = options.train_size();
   Counts counts{0, 0};
-  if (test || !train)
-    counts.test = count_of(test.value_or(0.25), n, "test_size", [](double x) { return std::ceil(x); });
+  if (test || !train) counts.test = count_of(test.value_or(0.25), n, "test_size", [](double x) { return std::ceil(x); });
   if (train) counts.train = count_of(*train, n, "train_size", [](double x) { return std::floor(x); });
   if (!train) counts.train = n - counts.test;
   if (!test && train) counts.test = n - counts.train;
-  check<ValueError>(
-      counts.train + counts.test <= n, "The sum of train_size and test_size = ", counts.train + counts.test,
-      ", should be smaller than the number of samples ", n, ". Reduce test_size and/or train_size.");
-  check<ValueError>(counts.train > 0, "With n_samples=", n, ", test_size=", counts.test,
-                    " and train_size=", counts.train,
+  check<ValueError>(counts.train + counts.test <= n, "The sum of train_size and test_size = ", counts.train + counts.test,
+                    ", should be smaller than the number of samples ", n, ". Reduce test_size and/or train_size.");
+  check<ValueError>(counts.train > 0, "With n_samples=", n, ", test_size=", counts.test, " and train_size=", counts.train,
                     ", the resulting train set will be empty. Adjust any of the aforementioned parameters.");
   return counts;
 }
@@ -139,8 +130,7 @@ Counts counts_of(int64_t n, const TrainTestSplitOptions& options) {
 // `draws` samples shared out among classes in proportion to their sizes; what rounding leaves goes to the
 // largest remainders, and among equal ones to random classes.
 Indices shares(const Indices& class_sizes, int64_t draws, RandomState& random) {
-  const double total =
-      static_cast<double>(std::accumulate(class_sizes.begin(), class_sizes.end(), int64_t{0}));
+  const double total = static_cast<double>(std::accumulate(class_sizes.begin(), class_sizes.end(), int64_t{0}));
   Indices share;
   std::vector<double> remainders;
   for (int64_t size : class_sizes) {
@@ -169,9 +159,7 @@ Indices shares(const Indices& class_sizes, int64_t draws, RandomState& random) {
 std::vector<Indices> by_class(const Tensor& labels) {
   const HostElementsOf memory(labels.to(isIntegralType(labels.scalar_type(), true) ? kLong : kDouble));
   const bool whole = isIntegralType(labels.scalar_type(), true);
-  const auto value = [&](int64_t i) {
-    return whole ? static_cast<double>(memory.as<int64_t>()[i]) : memory.as<double>()[i];
-  };
+  const auto value = [&](int64_t i) { return whole ? static_cast<double>(memory.as<int64_t>()[i]) : memory.as<double>()[i]; };
   Indices order(at(labels.numel()));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return value(a) < value(b); });
@@ -184,18 +172,15 @@ std::vector<Indices> by_class(const Tensor& labels) {
 }
 
 std::pair<Indices, Indices> stratified(const Tensor& labels, int64_t n, Counts counts, RandomState& random) {
-  check<ValueError>(labels.dim() == 1 && labels.size(0) == n, "stratify holds one class for each of the ", n,
-                    " samples");
+  check<ValueError>(labels.dim() == 1 && labels.size(0) == n, "stratify holds one class for each of the ", n, " samples");
   const std::vector<Indices> classes = by_class(labels);
   const auto class_count = static_cast<int64_t>(classes.size());
   Indices sizes;
   for (const Indices& members : classes) sizes.push_back(static_cast<int64_t>(members.size()));
-  check<ValueError>(
-      *std::min_element(sizes.begin(), sizes.end()) >= 2,
-      "The least populated classes in y have only 1 member, which is too few. The minimum number of groups "
-      "for any class cannot be less than 2.");
-  for (const auto& [count, name] :
-       {std::pair(counts.train, "train_size"), std::pair(counts.test, "test_size")})
+  check<ValueError>(*std::min_element(sizes.begin(), sizes.end()) >= 2,
+                    "The least populated classes in y have only 1 member, which is too few. The minimum number of groups "
+                    "for any class cannot be less than 2.");
+  for (const auto& [count, name] : {std::pair(counts.train, "train_size"), std::pair(counts.test, "test_size")})
     check<ValueError>(count >= class_count, "The ", name, " = ", count,
                       " should be greater or equal to the number of classes = ", class_count);
   const Indices train_shares = shares(sizes, counts.train, random);
@@ -205,8 +190,7 @@ std::pair<Indices, Indices> stratified(const Tensor& labels, int64_t n, Counts c
   for (size_t c = 0; c < classes.size(); ++c) {
     const Indices order = random.permutation(classes[c].size());
     const size_t train = at(train_shares[c]), both = train + at(test_shares[c]);
-    for (size_t i = 0; i < both; ++i)
-      (i < train ? parts.first : parts.second).push_back(classes[c][at(order[i])]);
+    for (size_t i = 0; i < both; ++i) (i < train ? parts.first : parts.second).push_back(classes[c][at(order[i])]);
   }
   random.shuffle(parts.first);
   random.shuffle(parts.second);
@@ -227,8 +211,7 @@ std::pair<Tensor, Tensor> train_test_indices(int64_t size, const TrainTestSplitO
     return {as_tensor({order.begin(), order.begin() + counts.train}),
             as_tensor({order.begin() + counts.train, order.begin() + counts.train + counts.test})};
   }
-  RandomState random(options.random_state() ? *options.random_state()
-                                            : LockedEngine(default_generator())->word());
+  RandomState random(options.random_state() ? *options.random_state() : LockedEngine(default_generator())->word());
   if (stratify) {
     const auto [train, test] = stratified(options.stratify(), size, counts, random);
     return {as_tensor(train), as_tensor(test)};
@@ -243,13 +226,11 @@ std::pair<Tensor, Tensor> train_test_split(const Tensor& rows, const TrainTestSp
   return {rows.index_select(0, train), rows.index_select(0, test)};
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> train_test_split(const Tensor& x, const Tensor& y,
-                                                            const TrainTestSplitOptions& options) {
-  check<ValueError>(x.size(0) == y.size(0), "Found input variables with inconsistent numbers of samples: [",
-                    x.size(0), ", ", y.size(0), "]");
+std::tuple<Tensor, Tensor, Tensor, Tensor> train_test_split(const Tensor& x, const Tensor& y, const TrainTestSplitOptions& options) {
+  check<ValueError>(x.size(0) == y.size(0), "Found input variables with inconsistent numbers of samples: [", x.size(0), ", ", y.size(0),
+                    "]");
   const auto [train, test] = train_test_indices(x.size(0), options);
-  return {x.index_select(0, train), x.index_select(0, test), y.index_select(0, train),
-          y.index_select(0, test)};
+  return {x.index_select(0, train), x.index_select(0, test), y.index_select(0, train), y.index_select(0, test)};
 }
 
 }  // namespace tenon::data

@@ -21,10 +21,8 @@ Tensor detail::stacked(const std::vector<Tensor>& tensors) {
   const size_t bytes = tensors[0].nbytes();
   for (size_t i = 0; i < tensors.size() && bytes > 0; ++i) {
     const HostView view = host_view(tensors[i]);
-    if (tensors[i].is_contiguous())
-      std::memcpy(out + i * bytes, view.data, bytes);
-    else
-      gather_elements(impl(tensors[i]), view.data, out + i * bytes);
+    if (tensors[i].is_contiguous()) std::memcpy(out + i * bytes, view.data, bytes);
+    else gather_elements(impl(tensors[i]), view.data, out + i * bytes);
   }
   return std::move(batch).done();
 }
@@ -33,8 +31,7 @@ Tensor detail::normalized(const Tensor& input, const Tensor& mean, const Tensor&
   const auto per_channel = [&](const Tensor& t) {
     return lies_on_host(t) && t.is_contiguous() && (t.numel() == 1 || t.numel() == input.size(0));
   };
-  if (!lies_on_host(input) || input.scalar_type() != kFloat || input.dim() != 3 || !per_channel(mean) ||
-      !per_channel(stddev))
+  if (!lies_on_host(input) || input.scalar_type() != kFloat || input.dim() != 3 || !per_channel(mean) || !per_channel(stddev))
     return input.sub(mean).div(stddev);
   const HostElementsOf in(input), means(mean), deviations(stddev);
   NewTensor result(kFloat, input.sizes());

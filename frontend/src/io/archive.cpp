@@ -45,9 +45,7 @@ bool parse_list(std::string_view text, std::vector<double>& values) {
 
 }  // namespace
 
-void IValue::expect(Kind kind, const char* name) const {
-  check(kind_ == kind, "expected ", name, ", but the value is ", to_text());
-}
+void IValue::expect(Kind kind, const char* name) const { check(kind_ == kind, "expected ", name, ", but the value is ", to_text()); }
 bool IValue::toBool() const { return expect(Kind::Bool, "a bool"), integer_ != 0; }
 int64_t IValue::toInt() const { return expect(Kind::Int, "a whole number"), integer_; }
 double IValue::toDouble() const { return expect(Kind::Double, "a float"), floats_[0]; }
@@ -131,8 +129,7 @@ void OutputArchive::save_to(const io::Output& to) const {
 }
 
 InputArchive::InputArchive() : contents_(std::make_shared<ArchiveContents>()) {}
-InputArchive::InputArchive(const OutputArchive& archive)
-    : contents_(std::make_shared<ArchiveContents>(*archive.contents_)) {}
+InputArchive::InputArchive(const OutputArchive& archive) : contents_(std::make_shared<ArchiveContents>(*archive.contents_)) {}
 
 void InputArchive::load_from(const io::Input& from, optional<Device> device) {
   if (device) check_device(*device);

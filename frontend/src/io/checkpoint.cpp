@@ -32,8 +32,7 @@ void load_safetensors(const Input& from, nn::Module& module, Metadata* metadata)
 // --- trainings
 
 Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
-  add(Part{"generator",
-           [](OutputArchive& archive) { archive.write("state", get_rng_state()); },
+  add(Part{"generator", [](OutputArchive& archive) { archive.write("state", get_rng_state()); },
            [](InputArchive& archive) -> Commit {
              Tensor state;
              archive.read("state", state);
@@ -96,10 +95,8 @@ Checkpoint& Checkpoint::add(const std::string& name, Tensor& tensor) {
                     archive.read("tensor", found);
                     return [&tensor, found] {
                       const NoGradGuard no_grad;
-                      if (tensor.defined())
-                        tensor.set_data(found.to(tensor.device()));
-                      else
-                        tensor = found;
+                      if (tensor.defined()) tensor.set_data(found.to(tensor.device()));
+                      else tensor = found;
                     };
                   }});
 }

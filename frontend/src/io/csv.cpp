@@ -86,8 +86,7 @@ class Column {
     Field field = classify(text);
     if (content_ == Content::Texts && field.kind != Kind::Missing) field = whole(Kind::Text, 0);
     if (const char* reason = join(field.kind)) return reason;
-    if (field.kind == Kind::Text)
-      field.integer = texts_.try_emplace(std::move(text), std::ssize(texts_)).first->second;
+    if (field.kind == Kind::Text) field.integer = texts_.try_emplace(std::move(text), std::ssize(texts_)).first->second;
     fields_.push_back(field);
     return nullptr;
   }
@@ -134,9 +133,7 @@ class Column {
     int64_t next = 0;
     for (const auto& [text, number] : texts_) rank[number] = next++;
     for (const Field& f : fields_) {
-      result.push_back(f.kind == Kind::Missing ? -1
-                       : f.kind == Kind::Text  ? rank[f.integer]
-                                               : f.integer);
+      result.push_back(f.kind == Kind::Missing ? -1 : f.kind == Kind::Text ? rank[f.integer] : f.integer);
     }
     return result;
   }
@@ -151,8 +148,7 @@ class Column {
 // Cuts a text into lines and fields.
 class Reader {
  public:
-  Reader(const std::string& name, std::string_view text, char delimiter)
-      : name_(name), text_(text), delimiter_(delimiter) {
+  Reader(const std::string& name, std::string_view text, char delimiter) : name_(name), text_(text), delimiter_(delimiter) {
     if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
   }
 
@@ -166,15 +162,12 @@ class Reader {
     while (true) {
       fields.push_back(at_ < text_.size() && text_[at_] == '"' ? quoted_field() : plain_field());
       if (at_ >= text_.size() || skip_line_end()) return true;
-      if (text_[at_] != delimiter_)
-        fail("unexpected '" + shown(text_.substr(at_, 1)) + "' after a quoted field");
+      if (text_[at_] != delimiter_) fail("unexpected '" + shown(text_.substr(at_, 1)) + "' after a quoted field");
       ++at_;
     }
   }
 
-  [[noreturn]] void fail(const std::string& reason) const {
-    throw Error(text(name_, ":", first_line_, ": ", reason));
-  }
+  [[noreturn]] void fail(const std::string& reason) const { throw Error(text(name_, ":", first_line_, ": ", reason)); }
 
  private:
   static bool ends_line(char c) { return c == '\n' || c == '\r'; }
@@ -224,8 +217,7 @@ std::string trimmed(const std::string& field) {
 
 std::vector<Column> make_columns(const std::string& file, const Csv& csv, const CsvOptions& options) {
   for (const std::string& name : options.categories) {
-    check<IndexError>(std::ranges::find(csv.names, name) != csv.names.end(), file, ": no column '",
-                      shown(name), "'");
+    check<IndexError>(std::ranges::find(csv.names, name) != csv.names.end(), file, ": no column '", shown(name), "'");
   }
   std::vector<Column> columns;
   for (const std::string& name : csv.names) {
@@ -242,13 +234,11 @@ Csv parse_csv(const std::string& name, std::string_view text, const CsvOptions& 
   std::vector<std::string> fields;
   Csv csv;
   check(reader.next(fields), name, ": the file is empty");
-  for (size_t i = 0; i < fields.size(); ++i)
-    csv.names.push_back(options.header ? trimmed(fields[i]) : std::to_string(i));
+  for (size_t i = 0; i < fields.size(); ++i) csv.names.push_back(options.header ? trimmed(fields[i]) : std::to_string(i));
   std::vector<Column> columns = make_columns(name, csv, options);
   bool more = options.header ? reader.next(fields) : true;
   for (; more; more = reader.next(fields)) {
-    if (fields.size() != columns.size())
-      reader.fail(tenon::text("expected ", columns.size(), " fields, got ", fields.size()));
+    if (fields.size() != columns.size()) reader.fail(tenon::text("expected ", columns.size(), " fields, got ", fields.size()));
     for (size_t i = 0; i < fields.size(); ++i) {
       const std::string field = trimmed(fields[i]);
       if (const char* reason = columns[i].add(field))
@@ -273,15 +263,12 @@ int64_t Csv::rows() const { return columns.empty() ? 0 : columns[0].size(0); }
 size_t Csv::position(const std::string& name) const {
   const auto found = std::ranges::find(names, name);
   check<IndexError>(found != names.end(), "no column '", shown(name), "'");
-  check<IndexError>(std::find(found + 1, names.end(), name) == names.end(), "several columns are named '",
-                    shown(name), "'");
+  check<IndexError>(std::find(found + 1, names.end(), name) == names.end(), "several columns are named '", shown(name), "'");
   return static_cast<size_t>(found - names.begin());
 }
 
 const Tensor& Csv::operator[](const std::string& name) const { return columns[position(name)]; }
-const std::vector<std::string>& Csv::categories_of(const std::string& name) const {
-  return categories[position(name)];
-}
+const std::vector<std::string>& Csv::categories_of(const std::string& name) const { return categories[position(name)]; }
 
 Csv Csv::select(const std::vector<std::string>& which) const {
   Csv result;

@@ -21,12 +21,9 @@ struct Point {
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '&')
-      result += "&amp;";
-    else if (static_cast<unsigned char>(c) >= ' ')
-      result += c;
+    if (c == '<') result += "&lt;";
+    else if (c == '&') result += "&amp;";
+    else if (static_cast<unsigned char>(c) >= ' ') result += c;
   }
   return result;
 }
@@ -55,8 +52,8 @@ struct Axis {
 };
 
 std::vector<Point> points_of(const Curve& curve, bool log_y) {
-  check<ValueError>(curve.x.empty() || curve.x.size() == curve.y.size(), "curve '", curve.name, "' has ", curve.y.size(),
-                    " values and ", curve.x.size(), " places");
+  check<ValueError>(curve.x.empty() || curve.x.size() == curve.y.size(), "curve '", curve.name, "' has ", curve.y.size(), " values and ",
+                    curve.x.size(), " places");
   std::vector<Point> points;
   for (size_t i = 0; i < curve.y.size(); ++i) {
     const Point p{curve.x.empty() ? static_cast<double>(i) : curve.x[i], log_y ? std::log10(curve.y[i]) : curve.y[i]};
@@ -106,15 +103,14 @@ std::string draw_curve(const std::vector<Curve>& curves, const CurveOptions& opt
   std::string svg = text("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width, "\" height=\"", height,
                          "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
   for (const double tick : x.ticks)
-    svg += text("<path d=\"M", at_x(tick), ' ', kTop, 'V', height - kBottom, "\" stroke=\"#ddd\"/><text x=\"", at_x(tick),
-                "\" y=\"", height - kBottom + 16, "\" text-anchor=\"middle\">", ir::general_text(tick, 6), "</text>\n");
+    svg += text("<path d=\"M", at_x(tick), ' ', kTop, 'V', height - kBottom, "\" stroke=\"#ddd\"/><text x=\"", at_x(tick), "\" y=\"",
+                height - kBottom + 16, "\" text-anchor=\"middle\">", ir::general_text(tick, 6), "</text>\n");
   for (const double tick : y.ticks)
-    svg += text("<path d=\"M", kLeft, ' ', at_y(tick), 'H', width - kRight, "\" stroke=\"#ddd\"/><text x=\"", kLeft - 6,
-                "\" y=\"", at_y(tick), "\" dy=\"4\" text-anchor=\"end\">",
-                ir::general_text(options.log_y() ? std::pow(10, tick) : tick, 4), "</text>\n");
-  svg += text("<text x=\"", kLeft + inner_width / 2, "\" y=\"", height - 8, "\" text-anchor=\"middle\">",
-              escaped(options.x_label()), "</text>\n<text x=\"", kLeft, "\" y=\"20\" font-size=\"15\">",
-              escaped(options.title()), "</text>\n");
+    svg +=
+        text("<path d=\"M", kLeft, ' ', at_y(tick), 'H', width - kRight, "\" stroke=\"#ddd\"/><text x=\"", kLeft - 6, "\" y=\"", at_y(tick),
+             "\" dy=\"4\" text-anchor=\"end\">", ir::general_text(options.log_y() ? std::pow(10, tick) : tick, 4), "</text>\n");
+  svg += text("<text x=\"", kLeft + inner_width / 2, "\" y=\"", height - 8, "\" text-anchor=\"middle\">", escaped(options.x_label()),
+              "</text>\n<text x=\"", kLeft, "\" y=\"20\" font-size=\"15\">", escaped(options.title()), "</text>\n");
   for (size_t i = 0; i < curves.size(); ++i) {
     const char* color = kColors[i % std::size(kColors)];
     svg += text("<polyline fill=\"none\" stroke-width=\"1.5\" stroke=\"", color, "\" points=\"");

@@ -14,9 +14,8 @@ namespace tenon {
 namespace {
 
 // The layout is the interface.
-static_assert(sizeof(void*) != 8 ||
-              (sizeof(DLTensor) == 48 && offsetof(DLTensor, shape) == 24 && sizeof(DLManagedTensor) == 64 &&
-               offsetof(DLManagedTensor, deleter) == 56));
+static_assert(sizeof(void*) != 8 || (sizeof(DLTensor) == 48 && offsetof(DLTensor, shape) == 24 && sizeof(DLManagedTensor) == 64 &&
+                                     offsetof(DLManagedTensor, deleter) == 56));
 
 struct TypeCode {
   ScalarType type;
@@ -38,8 +37,7 @@ ScalarType type_of(DLDataType given) {
   for (const TypeCode& known : kTypeCodes) {
     if (known.code == given.code && known.bits == given.bits) return known.type;
   }
-  throw TypeError(text("DLPack: field 'dtype': code ", int{given.code}, " with ", int{given.bits},
-                       " bits is not supported"));
+  throw TypeError(text("DLPack: field 'dtype': code ", int{given.code}, " with ", int{given.bits}, " bits is not supported"));
 }
 
 // What a tensor that is given away needs for as long as the consumer has it.
@@ -67,15 +65,13 @@ Device device_of(DLDevice device) {
 
 IntArrayRef sizes_of(const DLTensor& source) {
   constexpr int32_t kMaxDims = 64;
-  check(source.ndim >= 0 && source.ndim <= kMaxDims, "DLPack: field 'ndim': ", source.ndim, " is not in 0..",
-        kMaxDims);
+  check(source.ndim >= 0 && source.ndim <= kMaxDims, "DLPack: field 'ndim': ", source.ndim, " is not in 0..", kMaxDims);
   check(source.ndim == 0 || source.shape != nullptr, "DLPack: field 'shape' is null");
   const IntArrayRef sizes(source.shape, static_cast<size_t>(source.ndim));
   int64_t count = 1;
   for (int64_t size : sizes) {
     check(size >= 0, "DLPack: field 'shape': ", size, " is negative");
-    check(!__builtin_mul_overflow(count, size, &count) && count < int64_t{1} << 58,
-          "DLPack: field 'shape' overflows");
+    check(!__builtin_mul_overflow(count, size, &count) && count < int64_t{1} << 58, "DLPack: field 'shape' overflows");
   }
   return sizes;
 }
@@ -83,10 +79,9 @@ IntArrayRef sizes_of(const DLTensor& source) {
 void* first_element(const DLTensor& source, ScalarType type) {
   uintptr_t address = 0;
   const auto data = reinterpret_cast<uintptr_t>(source.data);
-  check(!__builtin_add_overflow(data, source.byte_offset, &address),
-        "DLPack: field 'byte_offset': ", source.byte_offset, " overflows");
-  check(address % static_cast<uintptr_t>(elementSize(type)) == 0,
-        "DLPack: fields 'data' and 'byte_offset': not aligned to elements of ", elementSize(type), " bytes");
+  check(!__builtin_add_overflow(data, source.byte_offset, &address), "DLPack: field 'byte_offset': ", source.byte_offset, " overflows");
+  check(address % static_cast<uintptr_t>(elementSize(type)) == 0, "DLPack: fields 'data' and 'byte_offset': not aligned to elements of ",
+        elementSize(type), " bytes");
   return data == 0 ? nullptr : reinterpret_cast<void*>(address);
 }
 
@@ -99,8 +94,7 @@ DLManagedTensor* toDLPack(const Tensor& tensor) {
   exported->shape = tensor.sizes().vec();
   exported->strides = tensor.strides().vec();
   for (size_t d = 0; d < exported->shape.size(); ++d) {
-    if (exported->shape[d] < 2)
-      exported->strides[d] = 1;  // of no meaning: what consumers like best, as PyTorch
+    if (exported->shape[d] < 2) exported->strides[d] = 1;  // of no meaning: what consumers like best, as PyTorch
   }
   const TypeCode& type = kTypeCodes[static_cast<size_t>(tensor.scalar_type())];
   DLManagedTensor& managed = exported->managed;

@@ -156,10 +156,8 @@ std::string shown(std::string_view text) {
   std::string result;
   for (const char c : text.substr(0, kMost)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= ' ')
-      result += c;
-    else
-      result += tenon::text("\\x", "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]);
+    if (byte >= ' ') result += c;
+    else result += tenon::text("\\x", "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]);
   }
   return text.size() > kMost ? result + "..." : result;
 }

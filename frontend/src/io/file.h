@@ -41,8 +41,7 @@ class Source {
 
 class MemorySource final : public Source {  // shows `bytes`, which must outlive it
  public:
-  MemorySource(std::string name, std::string_view bytes)
-      : Source(std::move(name), bytes.size()), bytes_(bytes) {}
+  MemorySource(std::string name, std::string_view bytes) : Source(std::move(name), bytes.size()), bytes_(bytes) {}
 
  private:
   size_t read_some(void* out, size_t bytes) override;
@@ -59,8 +58,7 @@ class FileSource final : public Source {  // Error if the path is not a readable
     int descriptor;
     uint64_t size;
   };
-  FileSource(const std::string& path, Opened opened)
-      : Source(path, opened.size), descriptor_(opened.descriptor) {}
+  FileSource(const std::string& path, Opened opened) : Source(path, opened.size), descriptor_(opened.descriptor) {}
   static Opened open(const std::string& path);
   size_t read_some(void* out, size_t bytes) override;
   int descriptor_;

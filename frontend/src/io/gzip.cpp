@@ -13,21 +13,18 @@ constexpr uint64_t kBestRatio = 1032;
 constexpr int kGzip = 16 + MAX_WBITS;  // zlib's way to ask for gzip's header and checksum
 
 uint64_t most_bytes(uint64_t compressed) {
-  return compressed > std::numeric_limits<uint64_t>::max() / kBestRatio ? std::numeric_limits<uint64_t>::max()
-                                                                        : compressed * kBestRatio;
+  return compressed > std::numeric_limits<uint64_t>::max() / kBestRatio ? std::numeric_limits<uint64_t>::max() : compressed * kBestRatio;
 }
 
 }  // namespace
 
 GzipSource::GzipSource(Source& compressed, std::string_view first)
-    : Source(compressed.name() + " (decompressed)", most_bytes(compressed.remaining() + first.size())),
-      compressed_(compressed) {
+    : Source(compressed.name() + " (decompressed)", most_bytes(compressed.remaining() + first.size())), compressed_(compressed) {
   check(first.size() <= sizeof block_, name(), ": too much was read of it");
   std::copy(first.begin(), first.end(), block_);
   stream_.next_in = block_;
   stream_.avail_in = static_cast<uInt>(first.size());
-  check<OutOfMemoryError>(inflateInit2(&stream_, kGzip) == Z_OK, compressed.name(),
-                          ": no memory to decompress it");
+  check<OutOfMemoryError>(inflateInit2(&stream_, kGzip) == Z_OK, compressed.name(), ": no memory to decompress it");
 }
 GzipSource::~GzipSource() { inflateEnd(&stream_); }
 
@@ -39,8 +36,7 @@ size_t GzipSource::read_some(void* out, size_t bytes) {
   while (stream_.avail_out == wanted && !ended_) {
     if (stream_.avail_in == 0) {
       const size_t count = std::min<uint64_t>(sizeof block_, compressed_.remaining());
-      check(count > 0, compressed_.name(), ": byte ", compressed_.size(),
-            ": the compressed data are cut off");
+      check(count > 0, compressed_.name(), ": byte ", compressed_.size(), ": the compressed data are cut off");
       compressed_.read(block_, count, "compressed data");
       stream_.next_in = block_;
       stream_.avail_in = static_cast<uInt>(count);
@@ -56,8 +52,7 @@ size_t GzipSource::read_some(void* out, size_t bytes) {
 
 void GzipSource::finish() {
   unsigned char more;
-  check(read_some(&more, 1) == 0 && compressed_.remaining() == 0 && stream_.avail_in == 0, name(),
-        ": holds more than it says");
+  check(read_some(&more, 1) == 0 && compressed_.remaining() == 0 && stream_.avail_in == 0, name(), ": holds more than it says");
 }
 
 }  // namespace tenon::io

@@ -31,11 +31,10 @@ struct Pixels {
   std::string bytes;
 };
 
-[[maybe_unused]] void check_size(const std::string& name, uint64_t width, uint64_t height, uint64_t bytes,
-                                 uint64_t pixels_per_byte) {
+[[maybe_unused]] void check_size(const std::string& name, uint64_t width, uint64_t height, uint64_t bytes, uint64_t pixels_per_byte) {
   constexpr uint64_t kMostPixels = uint64_t{1} << 31;
-  check(width > 0 && height > 0 && width <= kMostPixels / height && width * height <= bytes * pixels_per_byte,
-        name, ": says that it is ", width, " x ", height, " pixels, which its ", bytes, " bytes cannot hold");
+  check(width > 0 && height > 0 && width <= kMostPixels / height && width * height <= bytes * pixels_per_byte, name, ": says that it is ",
+        width, " x ", height, " pixels, which its ", bytes, " bytes cannot hold");
 }
 
 // A library of the system, for as long as the process lives. Error if it is not there.
@@ -92,14 +91,12 @@ class PngImage {  // libpng's, which must be freed
 Pixels decode_png(const std::string& name, std::string_view bytes) {
   constexpr uint64_t kPixelsPerByte = 8 * 1032;  // one bit a pixel, deflated
   PngImage image;
-  check(png().png_image_begin_read_from_memory(image, bytes.data(), bytes.size()) != 0, name,
-        ": PNG: ", image->message);
+  check(png().png_image_begin_read_from_memory(image, bytes.data(), bytes.size()) != 0, name, ": PNG: ", image->message);
   check_size(name, image->width, image->height, bytes.size(), kPixelsPerByte);
   image->flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
   image->format &= PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA;  // 8 bits a sample, no palette
   Pixels pixels(image->height, image->width, PNG_IMAGE_SAMPLE_CHANNELS(image->format));
-  check(png().png_image_finish_read(image, nullptr, pixels.data(), 0, nullptr) != 0, name,
-        ": PNG: ", image->message);
+  check(png().png_image_finish_read(image, nullptr, pixels.data(), 0, nullptr) != 0, name, ": PNG: ", image->message);
   return pixels;
 }
 
@@ -111,8 +108,7 @@ std::string png_of(const Pixels& pixels) {
   image->format = kFormats[pixels.channels - 1];
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(*static_cast<png_image*>(image));
   std::string file(size, '\0');
-  check(png().png_image_write_to_memory(image, file.data(), &size, 0, pixels.data(), 0, nullptr) != 0,
-        "PNG: ", image->message);
+  check(png().png_image_write_to_memory(image, file.data(), &size, 0, pixels.data(), 0, nullptr) != 0, "PNG: ", image->message);
   file.resize(size);
   return file;
 }
@@ -153,9 +149,7 @@ const LibTurboJpeg& tj() {
 
 class TurboJpeg {  // a handle that must be destroyed
  public:
-  explicit TurboJpeg(tjhandle handle) : handle_(handle) {
-    check<OutOfMemoryError>(handle != nullptr, "JPEG: no memory");
-  }
+  explicit TurboJpeg(tjhandle handle) : handle_(handle) { check<OutOfMemoryError>(handle != nullptr, "JPEG: no memory"); }
   ~TurboJpeg() { tj().tjDestroy(handle_); }
   TurboJpeg(const TurboJpeg&) = delete;
   TurboJpeg& operator=(const TurboJpeg&) = delete;
@@ -190,13 +184,10 @@ Pixels decode_jpeg(const std::string& name, std::string_view bytes) {
   check(color != TJCS_CMYK && color != TJCS_YCCK, name, ": JPEG: its colours are CMYK, which are not read");
   Pixels pixels(height, width, color == TJCS_GRAY ? 1 : 3);
   const int format = color == TJCS_GRAY ? TJPF_GRAY : TJPF_RGB;
-  if (tj().tjDecompress2(jpeg, data, bytes.size(), pixels.data(), width, 0, height, format,
-                         TJFLAG_LIMITSCANS) == 0)
-    return pixels;
+  if (tj().tjDecompress2(jpeg, data, bytes.size(), pixels.data(), width, 0, height, format, TJFLAG_LIMITSCANS) == 0) return pixels;
   // Odd but complete files are warnings; the warnings about those that are cut off speak of a premature end.
   const std::string_view reason = tj().tjGetErrorStr2(jpeg);
-  check(tj().tjGetErrorCode(jpeg) == TJERR_WARNING && reason.find("remature end") == reason.npos, name,
-        ": JPEG: ", reason);
+  check(tj().tjGetErrorCode(jpeg) == TJERR_WARNING && reason.find("remature end") == reason.npos, name, ": JPEG: ", reason);
   return pixels;
 }
 
@@ -208,16 +199,14 @@ std::string jpeg_of(const Pixels& pixels, int quality) {
   std::string file(tj().tjBufSize(width, height, sampling), '\0');
   auto* out = reinterpret_cast<unsigned char*>(file.data());
   unsigned long size = file.size();
-  check(tj().tjCompress2(jpeg, pixels.data(), width, 0, height, gray ? TJPF_GRAY : TJPF_RGB, &out, &size,
-                         sampling, quality, TJFLAG_NOREALLOC) == 0,
+  check(tj().tjCompress2(jpeg, pixels.data(), width, 0, height, gray ? TJPF_GRAY : TJPF_RGB, &out, &size, sampling, quality,
+                         TJFLAG_NOREALLOC) == 0,
         "JPEG: ", tj().tjGetErrorStr2(jpeg));
   file.resize(size);
   return file;
 }
 #else
-[[noreturn]] void no_jpeg() {
-  throw Error("JPEG: Tenon was built without TurboJPEG (Debian: libturbojpeg0-dev)");
-}
+[[noreturn]] void no_jpeg() { throw Error("JPEG: Tenon was built without TurboJPEG (Debian: libturbojpeg0-dev)"); }
 Pixels decode_jpeg(const std::string&, std::string_view) { no_jpeg(); }
 std::string jpeg_of(const Pixels&, int) { no_jpeg(); }
 #endif
@@ -230,10 +219,7 @@ void convert_pixel(const unsigned char* in, int64_t from, unsigned char* out, in
   if (to_color) {
     for (int64_t c = 0; c < 3; ++c) out[c * plane] = from_color ? in[c] : in[0];
   } else {
-    out[0] =
-        from_color
-            ? static_cast<unsigned char>((in[0] * 19595u + in[1] * 38470u + in[2] * 7471u + 0x8000u) >> 16)
-            : in[0];
+    out[0] = from_color ? static_cast<unsigned char>((in[0] * 19595u + in[1] * 38470u + in[2] * 7471u + 0x8000u) >> 16) : in[0];
   }
   if (to % 2 == 0) out[(to - 1) * plane] = static_cast<unsigned char>(alpha);
 }
@@ -243,19 +229,16 @@ Tensor tensor_of(const Pixels& pixels, ImageMode mode) {
   const int64_t plane = pixels.height * pixels.width;
   auto buffer = allocate_buffer(at(channels * plane));
   auto* out = static_cast<unsigned char*>(buffer->data());
-  for (int64_t i = 0; i < plane; ++i)
-    convert_pixel(pixels.data() + i * pixels.channels, pixels.channels, out + i, channels, plane);
+  for (int64_t i = 0; i < plane; ++i) convert_pixel(pixels.data() + i * pixels.channels, pixels.channels, out + i, channels, plane);
   return tensor_from_buffer(DType::U8, {channels, pixels.height, pixels.width}, std::move(buffer));
 }
 
 Pixels pixels_of(const Tensor& image, int64_t most_channels) {
-  check(image.defined() && image.scalar_type() == kByte && image.dim() == 3,
-        "an image is written from uint8 [channels, height, width]");
+  check(image.defined() && image.scalar_type() == kByte && image.dim() == 3, "an image is written from uint8 [channels, height, width]");
   const int64_t channels = image.size(0), height = image.size(1), width = image.size(2);
-  check(channels >= 1 && channels <= most_channels && (channels != 2 || most_channels == 4), "an image of ",
-        channels, " channels cannot be written in this format");
-  check(height >= 1 && width >= 1 && height <= 65535 && width <= 65535, "an image of ", width, " x ", height,
-        " pixels cannot be written");
+  check(channels >= 1 && channels <= most_channels && (channels != 2 || most_channels == 4), "an image of ", channels,
+        " channels cannot be written in this format");
+  check(height >= 1 && width >= 1 && height <= 65535 && width <= 65535, "an image of ", width, " x ", height, " pixels cannot be written");
   const Tensor rows = image.permute({1, 2, 0}).contiguous();
   Pixels pixels(height, width, channels);
   std::memcpy(pixels.data(), host_view(rows).data, pixels.bytes.size());
@@ -293,17 +276,14 @@ Tensor read_image(const std::string& path, ImageMode mode) {
   return decode_image_bytes(path, file.read_text(file.size(), "bytes"), mode);
 }
 Tensor decode_image(const Tensor& bytes, ImageMode mode) {
-  check(bytes.defined() && bytes.scalar_type() == kByte && bytes.dim() == 1,
-        "decode_image expects the bytes of a file: uint8, 1-d");
+  check(bytes.defined() && bytes.scalar_type() == kByte && bytes.dim() == 1, "decode_image expects the bytes of a file: uint8, 1-d");
   const Tensor flat = bytes.contiguous();
   const HostView view = host_view(flat);
   return decode_image_bytes("image", {reinterpret_cast<const char*>(view.data), at(flat.numel())}, mode);
 }
 
 void write_png(const Tensor& image, const std::string& path) { write_file(path, png_file(image)); }
-void write_jpeg(const Tensor& image, const std::string& path, int quality) {
-  write_file(path, jpeg_file(image, quality));
-}
+void write_jpeg(const Tensor& image, const std::string& path, int quality) { write_file(path, jpeg_file(image, quality)); }
 Tensor encode_png(const Tensor& image) { return tensor_of(png_file(image)); }
 Tensor encode_jpeg(const Tensor& image, int quality) { return tensor_of(jpeg_file(image, quality)); }
 

@@ -30,9 +30,8 @@ struct TypeCode {
   const char* code;  // without the byte order
   ScalarType type;
 };
-constexpr TypeCode kTypeCodes[] = {{"b1", kBool},    {"u1", kUInt8},   {"i1", kInt8},
-                                   {"i2", kInt16},   {"i4", kInt32},   {"i8", kInt64},
-                                   {"f2", kFloat16}, {"f4", kFloat32}, {"f8", kFloat64}};
+constexpr TypeCode kTypeCodes[] = {{"b1", kBool},  {"u1", kUInt8},   {"i1", kInt8},    {"i2", kInt16},  {"i4", kInt32},
+                                   {"i8", kInt64}, {"f2", kFloat16}, {"f4", kFloat32}, {"f8", kFloat64}};
 
 // Reads the header's dict. Accepts exactly the three keys, in any order.
 class HeaderParser {
@@ -45,14 +44,10 @@ class HeaderParser {
     while (!accept('}')) {
       const std::string key = quoted();
       expect(':');
-      if (key == "descr")
-        take(seen[0], key), descr();
-      else if (key == "fortran_order")
-        take(seen[1], key), header_.fortran_order = boolean();
-      else if (key == "shape")
-        take(seen[2], key), shape();
-      else
-        fail("unknown field '" + shown(key) + "'");
+      if (key == "descr") take(seen[0], key), descr();
+      else if (key == "fortran_order") take(seen[1], key), header_.fortran_order = boolean();
+      else if (key == "shape") take(seen[2], key), shape();
+      else fail("unknown field '" + shown(key) + "'");
       if (!accept(',')) {
         expect('}');
         break;
@@ -84,8 +79,7 @@ class HeaderParser {
   }
   std::string quoted() {
     skip_space();
-    if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"'))
-      fail("expected a string at position " + std::to_string(at_));
+    if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) fail("expected a string at position " + std::to_string(at_));
     const char quote = text_[at_++];
     const size_t end = text_.find(quote, at_);
     if (end == std::string::npos) fail("a string does not end");
@@ -115,8 +109,7 @@ class HeaderParser {
       int64_t size = 0;
       const size_t start = at_;
       for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
-        if (__builtin_mul_overflow(size, 10, &size) ||
-            __builtin_add_overflow(size, text_[at_] - '0', &size)) {
+        if (__builtin_mul_overflow(size, 10, &size) || __builtin_add_overflow(size, text_[at_] - '0', &size)) {
           fail("field 'shape': a size is too large");
         }
       }
@@ -173,16 +166,14 @@ Tensor read_npy(Source& in) {
   const size_t size = elementSize(type);
   int64_t count = 1;
   for (int64_t s : header.shape) {
-    check(!__builtin_mul_overflow(count, s, &count) && count < int64_t{1} << 58, in.name(),
-          ": npy header: field 'shape' overflows");
+    check(!__builtin_mul_overflow(count, s, &count) && count < int64_t{1} << 58, in.name(), ": npy header: field 'shape' overflows");
   }
   // Compare with the file before allocating: a header may claim anything.
   const size_t bytes = static_cast<size_t>(count) * size;
-  check(in.remaining() >= bytes, in.name(), ": npy data: field 'shape' ", IntArrayRef(header.shape),
-        " needs ", bytes, " bytes, the file has ", in.remaining());
+  check(in.remaining() >= bytes, in.name(), ": npy data: field 'shape' ", IntArrayRef(header.shape), " needs ", bytes,
+        " bytes, the file has ", in.remaining());
   auto buffer = in.read_elements(type, bytes, "npy data");
-  if (header.descr[0] == '>')
-    swap_bytes(static_cast<unsigned char*>(buffer->data()), static_cast<size_t>(count), size);
+  if (header.descr[0] == '>') swap_bytes(static_cast<unsigned char*>(buffer->data()), static_cast<size_t>(count), size);
   if (!header.fortran_order) return tensor_from_buffer(ir_type(type), header.shape, std::move(buffer));
   const std::vector<int64_t> reversed(header.shape.rbegin(), header.shape.rend());
   std::vector<int64_t> order(reversed.size());
@@ -202,8 +193,7 @@ std::string npy_header(const std::string& where, const Tensor& tensor) {
   }
   check<TypeError>(code != nullptr, where, ": npy has no type for ", tensor.scalar_type());
   check(tensor.dim() <= kMaxDims, where, ": npy has no room for ", tensor.dim(), " dims");
-  std::string dict = text("{'descr': '", tensor.element_size() == 1 ? '|' : '<', code->code,
-                          "', 'fortran_order': False, 'shape': (");
+  std::string dict = text("{'descr': '", tensor.element_size() == 1 ? '|' : '<', code->code, "', 'fortran_order': False, 'shape': (");
   for (int64_t size : tensor.sizes()) dict += std::to_string(size) + ",";
   dict += "), }";
   const size_t before = kMagicBytes + 4;

@@ -55,9 +55,7 @@ class MemoryFile {
     f.zopen64_file = [](voidpf self, const void*, int) { return self; };
     f.zread_file = [](voidpf, voidpf self, void* out, uLong size) { return of(self).read(out, size); };
     f.ztell64_file = [](voidpf, voidpf self) -> ZPOS64_T { return of(self).at_; };
-    f.zseek64_file = [](voidpf, voidpf self, ZPOS64_T offset, int origin) {
-      return of(self).seek(offset, origin);
-    };
+    f.zseek64_file = [](voidpf, voidpf self, ZPOS64_T offset, int origin) { return of(self).seek(offset, origin); };
     f.zclose_file = [](voidpf, voidpf) { return 0; };
     f.zerror_file = [](voidpf, voidpf) { return 0; };
     return f;
@@ -72,9 +70,7 @@ class MemoryFile {
     return count;
   }
   long seek(uint64_t offset, int origin) {
-    const uint64_t base = origin == ZLIB_FILEFUNC_SEEK_SET   ? 0
-                          : origin == ZLIB_FILEFUNC_SEEK_CUR ? at_
-                                                             : bytes_.size();
+    const uint64_t base = origin == ZLIB_FILEFUNC_SEEK_SET ? 0 : origin == ZLIB_FILEFUNC_SEEK_CUR ? at_ : bytes_.size();
     if (offset > bytes_.size() - base) return -1;
     at_ = base + offset;
     return 0;
@@ -86,8 +82,7 @@ class MemoryFile {
 // The archive's current entry, decompressed while it is read.
 class EntrySource final : public Source {
  public:
-  EntrySource(std::string name, unzFile archive, uint64_t size)
-      : Source(std::move(name), size), archive_(archive) {
+  EntrySource(std::string name, unzFile archive, uint64_t size) : Source(std::move(name), size), archive_(archive) {
     checked(unzOpenCurrentFile(archive_));
   }
   ~EntrySource() override { unzCloseCurrentFile(archive_); }
@@ -112,26 +107,23 @@ class EntrySource final : public Source {
 
 // The entry's field that cannot be true, if there is one; `packed` counts the compressed bytes of all
 // entries.
-void check_entry(const std::string& where, const unz_file_info64& entry, uint64_t archive_bytes,
-                 uint64_t& packed) {
+void check_entry(const std::string& where, const unz_file_info64& entry, uint64_t archive_bytes, uint64_t& packed) {
   const bool stored = entry.compression_method == 0;
-  check(stored || entry.compression_method == Z_DEFLATED, where, ": compression method ",
-        entry.compression_method, " is neither stored (0) nor deflated (8)");
+  check(stored || entry.compression_method == Z_DEFLATED, where, ": compression method ", entry.compression_method,
+        " is neither stored (0) nor deflated (8)");
   check((entry.flag & kEncrypted) == 0, where, ": is encrypted");
   check(entry.compressed_size <= archive_bytes - packed, where, ": compressed size ", entry.compressed_size,
         " lies outside the archive of ", archive_bytes, " bytes, or entries overlap");
   packed += entry.compressed_size;
-  check(stored ? entry.uncompressed_size == entry.compressed_size
-               : entry.uncompressed_size / kDeflateLimit <= entry.compressed_size,
-        where, ": size ", entry.uncompressed_size, " cannot come from ", entry.compressed_size, " bytes");
+  check(stored ? entry.uncompressed_size == entry.compressed_size : entry.uncompressed_size / kDeflateLimit <= entry.compressed_size, where,
+        ": size ", entry.uncompressed_size, " cannot come from ", entry.compressed_size, " bytes");
 }
 
 // The current entry and its name, whatever bytes that holds; false where the directory is damaged.
 bool entry_at(unzFile archive, unz_file_info64& entry, std::string& key) {
   if (unzGetCurrentFileInfo64(archive, &entry, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK) return false;
   key.resize(entry.size_filename);
-  return unzGetCurrentFileInfo64(archive, &entry, key.data(), entry.size_filename, nullptr, 0, nullptr, 0) ==
-         UNZ_OK;
+  return unzGetCurrentFileInfo64(archive, &entry, key.data(), entry.size_filename, nullptr, 0, nullptr, 0) == UNZ_OK;
 }
 
 NamedTensors read_archive(const std::string& name, unzFile archive, uint64_t bytes) {
@@ -144,8 +136,7 @@ NamedTensors read_archive(const std::string& name, unzFile archive, uint64_t byt
     const int found = i == 0 ? unzGoToFirstFile(archive) : unzGoToNextFile(archive);
     std::string key;
     unz_file_info64 entry{};
-    check(found == UNZ_OK && entry_at(archive, entry, key), name, ": npz entry ", i,
-          ": the archive's directory is damaged");
+    check(found == UNZ_OK && entry_at(archive, entry, key), name, ": npz entry ", i, ": the archive's directory is damaged");
     const std::string where = name + ": npz entry '" + shown(key) + "'";
     check(key.ends_with(kSuffix), where, ": not an .npy file");
     check(seen.insert(key).second, where, " appears twice");
@@ -162,8 +153,7 @@ NamedTensors read_opened(Source& in, unzFile opened) {
   const Archive archive(opened);
   check(in.size() >= kEmptyArchive.size(), in.name(), ": not an npz file: too short for a zip archive");
   // minizip does not find an end record that nothing stands before.
-  if (in.size() == kEmptyArchive.size() && in.read_text(kEmptyArchive.size(), "end record") == kEmptyArchive)
-    return {};
+  if (in.size() == kEmptyArchive.size() && in.read_text(kEmptyArchive.size(), "end record") == kEmptyArchive) return {};
   check(archive != nullptr, in.name(), ": not an npz file: not a zip archive, or cut off");
   return read_archive(in.name(), archive.get(), in.size());
 }
@@ -188,9 +178,8 @@ class OutputArchive {
     constexpr int zip64_from = 1 << 30;  // room for sizes of 64 bits, also where deflating makes them larger
     zip_fileinfo info{};
     info.dosDate = 0x21 << 16;  // midnight of 1980-01-01, as NumPy: the same tensors give the same bytes
-    check_code(zipOpenNewFileInZip4_64(archive_, name.c_str(), &info, nullptr, 0, nullptr, 0, nullptr,
-                                       compressed ? Z_DEFLATED : 0, Z_DEFAULT_COMPRESSION, 0, -MAX_WBITS,
-                                       MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY, nullptr, 0, version, kUtf8,
+    check_code(zipOpenNewFileInZip4_64(archive_, name.c_str(), &info, nullptr, 0, nullptr, 0, nullptr, compressed ? Z_DEFLATED : 0,
+                                       Z_DEFAULT_COMPRESSION, 0, -MAX_WBITS, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY, nullptr, 0, version, kUtf8,
                                        bytes >= zip64_from));
   }
   void write(const void* data, uint64_t bytes) {
@@ -261,9 +250,7 @@ void save_npz(const std::string& path, const NamedTensors& tensors, bool compres
 
 NamedTensors::NamedTensors(const std::initializer_list<Item>& items) : items_(items) {}
 NamedTensors::NamedTensors(std::vector<Item> items) : items_(std::move(items)) {}
-void NamedTensors::insert(std::string name, Tensor tensor) {
-  items_.emplace_back(std::move(name), std::move(tensor));
-}
+void NamedTensors::insert(std::string name, Tensor tensor) { items_.emplace_back(std::move(name), std::move(tensor)); }
 bool NamedTensors::contains(const std::string& name) const {
   for (const Item& item : items_) {
     if (item.first == name) return true;

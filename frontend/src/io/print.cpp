@@ -27,8 +27,8 @@ struct Settings {
 
 std::mutex settings_mutex;
 Settings current_settings;
-[[maybe_unused]] const bool printing_held_over_fork = ir::hold_over_fork(
-    ir::ForkOrder::Printing, ir::fork_lock<[]() -> std::mutex& { return settings_mutex; }>());
+[[maybe_unused]] const bool printing_held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Printing, ir::fork_lock<[]() -> std::mutex& { return settings_mutex; }>());
 
 Settings settings() {
   std::lock_guard guard(settings_mutex);
@@ -38,8 +38,7 @@ Settings settings() {
 // How one tensor's elements are written: all to one width.
 class Style {
  public:
-  Style(DType type, const Settings& settings)
-      : float_(ir::is_float(type)), type_(type), settings_(settings) {}
+  Style(DType type, const Settings& settings) : float_(ir::is_float(type)), type_(type), settings_(settings) {}
 
   void see(ir::Constant c) {
     if (!float_) {
@@ -56,14 +55,11 @@ class Style {
 
   void decide() {
     if (counted_.empty()) return;
-    scientific_ =
-        settings_.sci_mode.value_or(largest_ / smallest_ > 1000.0 || largest_ > 1e8 || smallest_ < 1e-4);
+    scientific_ = settings_.sci_mode.value_or(largest_ / smallest_ > 1000.0 || largest_ > 1e8 || smallest_ < 1e-4);
     for (double v : counted_) width_ = std::max(width_, number(v).size());
   }
 
-  std::string operator()(ir::Constant c) const {
-    return ir::right_aligned(float_ ? number(ir::to_double(c)) : plain(c), width_);
-  }
+  std::string operator()(ir::Constant c) const { return ir::right_aligned(float_ ? number(ir::to_double(c)) : plain(c), width_); }
 
   size_t width() const { return width_; }
 
@@ -92,10 +88,7 @@ class Style {
 class Printer {
  public:
   Printer(const Tensor& tensor, const Settings& settings)
-      : view_(host_view(tensor)),
-        settings_(settings),
-        style_(view_.dtype, settings),
-        summarise_(tensor.numel() > settings.threshold) {
+      : view_(host_view(tensor)), settings_(settings), style_(view_.dtype, settings), summarise_(tensor.numel() > settings.threshold) {
     choose(0, 0);
     style_.decide();
   }
@@ -105,8 +98,7 @@ class Printer {
 
  private:
   bool cut(size_t dim) const {
-    return summarise_ && view_.sizes[dim] / 2 >= settings_.edgeitems &&
-           view_.sizes[dim] != 2 * settings_.edgeitems;
+    return summarise_ && view_.sizes[dim] / 2 >= settings_.edgeitems && view_.sizes[dim] != 2 * settings_.edgeitems;
   }
 
   // The offsets of the elements or blocks shown along `dim`.
@@ -129,18 +121,15 @@ class Printer {
     const size_t left = view_.sizes.size() - dim;
     if (left == 0) return style_(view_.element(offset));
     std::vector<std::string> parts;
-    for (int64_t o : shown(dim, offset))
-      parts.push_back(left == 1 ? style_(view_.element(o)) : block(dim + 1, o, indent + 1));
+    for (int64_t o : shown(dim, offset)) parts.push_back(left == 1 ? style_(view_.element(o)) : block(dim + 1, o, indent + 1));
     if (cut(dim)) {
       const bool element = left == 1 && settings_.edgeitems > 0;
       parts.insert(parts.begin() + settings_.edgeitems, element ? " ..." : "...");
     }
     // Elements fill lines; rows of a deeper tensor stand apart by one empty line a level.
-    const auto room =
-        static_cast<size_t>(std::max<int64_t>(0, settings_.linewidth - static_cast<int64_t>(indent)));
+    const auto room = static_cast<size_t>(std::max<int64_t>(0, settings_.linewidth - static_cast<int64_t>(indent)));
     const size_t per_line = left == 1 ? std::max<size_t>(1, room / (style_.width() + 2)) : 1;
-    const std::string next_line =
-        "," + std::string(left == 1 ? 1 : left - 1, '\n') + std::string(indent + 1, ' ');
+    const std::string next_line = "," + std::string(left == 1 ? 1 : left - 1, '\n') + std::string(indent + 1, ' ');
     std::string out = "[";
     for (size_t i = 0; i < parts.size(); ++i) {
       if (i > 0) out += i % per_line == 0 ? next_line : ", ";
@@ -169,10 +158,8 @@ std::vector<std::string> suffixes(const Tensor& tensor, const Settings& options)
   }
   const bool usual = type == get_default_dtype() || (!empty && (type == kInt64 || type == kBool));
   if (!usual) result.push_back("dtype=" + repr(type));
-  if (const auto fn = tensor.grad_fn())
-    result.push_back("grad_fn=<" + fn->name() + ">");
-  else if (tensor.requires_grad())
-    result.push_back("requires_grad=True");
+  if (const auto fn = tensor.grad_fn()) result.push_back("grad_fn=<" + fn->name() + ">");
+  else if (tensor.requires_grad()) result.push_back("requires_grad=True");
   return result;
 }
 
@@ -201,21 +188,16 @@ void set_printoptions(const PrintOptions& options) {
   Settings next = settings();
   if (options.profile) {
     next = {};
-    if (*options.profile == "short")
-      next.precision = next.edgeitems = 2;
-    else if (*options.profile == "full")
-      next.threshold = std::numeric_limits<int64_t>::max();
-    else
-      check<ValueError>(*options.profile == "default", "profile must be 'default', 'short' or 'full', got '",
-                        *options.profile, "'");
+    if (*options.profile == "short") next.precision = next.edgeitems = 2;
+    else if (*options.profile == "full") next.threshold = std::numeric_limits<int64_t>::max();
+    else check<ValueError>(*options.profile == "default", "profile must be 'default', 'short' or 'full', got '", *options.profile, "'");
   }
   next.precision = options.precision.value_or(next.precision);
   next.threshold = options.threshold.value_or(next.threshold);
   next.edgeitems = options.edgeitems.value_or(next.edgeitems);
   next.linewidth = options.linewidth.value_or(next.linewidth);
   next.sci_mode = options.sci_mode;
-  check<ValueError>(next.precision >= 0 && next.precision <= 1100,
-                    "precision must be between 0 and 1100, got ", next.precision);
+  check<ValueError>(next.precision >= 0 && next.precision <= 1100, "precision must be between 0 and 1100, got ", next.precision);
   check<ValueError>(next.edgeitems >= 0, "edgeitems must not be negative, got ", next.edgeitems);
   check<ValueError>(next.linewidth > 0, "linewidth must be positive, got ", next.linewidth);
   std::lock_guard guard(settings_mutex);
@@ -245,14 +227,11 @@ std::string repr(const Tensor& tensor) {
 std::string repr(IntArrayRef sizes) { return text("tenon.Size(", sizes, ")"); }
 std::string repr(const Scalar& number) { return python_repr(number); }
 std::string repr(TensorList tensors) { return "[" + joined(tensors) + "]"; }
-std::string repr(const std::tuple<Tensor, Tensor>& tensors) {
-  return "(" + joined({std::get<0>(tensors), std::get<1>(tensors)}) + ")";
-}
+std::string repr(const std::tuple<Tensor, Tensor>& tensors) { return "(" + joined({std::get<0>(tensors), std::get<1>(tensors)}) + ")"; }
 std::string repr(const std::tuple<Tensor, Tensor>& result, std::string_view function) {
   const bool bounds = function == "aminmax";
-  return text("tenon.return_types.", function, "(\n", bounds ? "min" : "values", "=",
-              repr(std::get<0>(result)), ",\n", bounds ? "max" : "indices", "=", repr(std::get<1>(result)),
-              ")");
+  return text("tenon.return_types.", function, "(\n", bounds ? "min" : "values", "=", repr(std::get<0>(result)), ",\n",
+              bounds ? "max" : "indices", "=", repr(std::get<1>(result)), ")");
 }
 std::string parameter_repr(const Tensor& tensor) { return "Parameter containing:\n" + repr(tensor); }
 
@@ -272,15 +251,9 @@ std::ostream& operator<<(std::ostream& out, TensorList tensors) {
   for (const Tensor& tensor : tensors) print(list << (list.tellp() > 0 ? ", " : ""), tensor, 80);
   return out << "[" + list.str() + "]";
 }
-std::ostream& operator<<(std::ostream& out, const std::tuple<Tensor, Tensor>& tensors) {
-  return out << repr(tensors);
-}
+std::ostream& operator<<(std::ostream& out, const std::tuple<Tensor, Tensor>& tensors) { return out << repr(tensors); }
 
-std::string Tensor::toString() const {
-  return defined() ? text(is_cuda() ? "CUDA" : "CPU", scalar_type(), "Type") : "UndefinedType";
-}
-void Tensor::print() const {
-  std::cerr << (defined() ? text("[", toString(), " ", sizes(), "]\n") : "[UndefinedTensor]\n");
-}
+std::string Tensor::toString() const { return defined() ? text(is_cuda() ? "CUDA" : "CPU", scalar_type(), "Type") : "UndefinedType"; }
+void Tensor::print() const { std::cerr << (defined() ? text("[", toString(), " ", sizes(), "]\n") : "[UndefinedTensor]\n"); }
 
 }  // namespace tenon

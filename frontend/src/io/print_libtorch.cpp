@@ -43,8 +43,7 @@ double digits(double magnitude) { return magnitude == 0 ? 1 : std::floor(std::lo
 
 Format format_of(std::span<const double> values) {
   const auto finite = [](double v) { return std::isfinite(v); };
-  const bool whole =
-      std::all_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v) || v == std::ceil(v); });
+  const bool whole = std::all_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v) || v == std::ceil(v); });
   double least = 1, most = 1;  // powers of ten
   if (const auto first = std::find_if(values.begin(), values.end(), finite); first != values.end()) {
     double smallest = std::abs(*first), largest = smallest;
@@ -106,13 +105,11 @@ class LibTorchPrinter {
   }
 
  private:
-  void rows(std::span<const double> values, int64_t columns, int64_t first, int64_t end, const Format& format,
-            const std::string& margin) {
+  void rows(std::span<const double> values, int64_t columns, int64_t first, int64_t end, const Format& format, const std::string& margin) {
     const int64_t count = std::ssize(values) / columns;
     for (int64_t row = 0; row < count; ++row) {
       if (row) out_ << margin;
-      for (int64_t c = first; c < end; ++c)
-        out_ << format.text(values[at(row * columns + c)]) << (c + 1 < end ? ' ' : '\n');
+      for (int64_t c = first; c < end; ++c) out_ << format.text(values[at(row * columns + c)]) << (c + 1 < end ? ' ' : '\n');
     }
   }
 
@@ -136,14 +133,10 @@ std::ostream& print(std::ostream& out, const Tensor& tensor, int64_t line_size) 
   const HostView view = host_view(dense);
   const std::span<const double> values(reinterpret_cast<const double*>(view.data), at(dense.numel()));
   LibTorchPrinter printer(body, line_size);
-  if (tensor.dim() == 0)
-    body << shortest(values[0]) << '\n';
-  else if (tensor.numel() > 0 && tensor.dim() == 1)
-    printer.vector(values);
-  else if (tensor.numel() > 0 && tensor.dim() == 2)
-    printer.matrix(values, tensor.size(1), 0);
-  else if (tensor.numel() > 0)
-    printer.deeper(values, tensor.sizes());
+  if (tensor.dim() == 0) body << shortest(values[0]) << '\n';
+  else if (tensor.numel() > 0 && tensor.dim() == 1) printer.vector(values);
+  else if (tensor.numel() > 0 && tensor.dim() == 2) printer.matrix(values, tensor.size(1), 0);
+  else if (tensor.numel() > 0) printer.deeper(values, tensor.sizes());
   body << "[ " << tensor.toString() << '{';
   for (int64_t d = 0; d < tensor.dim(); ++d) body << (d ? "," : "") << tensor.size(d);
   body << "} ]";

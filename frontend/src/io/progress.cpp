@@ -15,9 +15,7 @@
 namespace tenon {
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 int terminal_width() {
   winsize size{};
@@ -38,8 +36,7 @@ std::string clock_text(double seconds) {
 ProgressBar::ProgressBar(std::string title, int64_t total)
     : ProgressBar(std::move(title), total, std::cerr, ::isatty(STDERR_FILENO) != 0, terminal_width()) {}
 ProgressBar::ProgressBar(std::string title, int64_t total, std::ostream& out, bool terminal, int width)
-    : title_(std::move(title)), total_(std::max<int64_t>(total, 0)), out_(out), terminal_(terminal), width_(width),
-      start_(now()) {}
+    : title_(std::move(title)), total_(std::max<int64_t>(total, 0)), out_(out), terminal_(terminal), width_(width), start_(now()) {}
 ProgressBar::~ProgressBar() {
   try {
     finish();

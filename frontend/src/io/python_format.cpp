@@ -47,8 +47,7 @@ class Reader {
       s.precision = number();
     }
     if (!text_.empty()) s.type = next();
-    check<ValueError>(text_.empty(), "Invalid format specifier '", whole_, "' for object of type '", kind_,
-                      "'");
+    check<ValueError>(text_.empty(), "Invalid format specifier '", whole_, "' for object of type '", kind_, "'");
     check_grouping(s);
     return s;
   }
@@ -70,8 +69,8 @@ class Reader {
   static void check_grouping(const Spec& s) {
     const bool decimal = std::string_view("defgEG%F").find(s.type) != std::string_view::npos;
     const bool binary = std::string_view("boxX").find(s.type) != std::string_view::npos;
-    check<ValueError>(!s.grouping || !s.type || decimal || (binary && s.grouping == '_'), "Cannot specify '",
-                      s.grouping, "' with '", s.type, "'.");
+    check<ValueError>(!s.grouping || !s.type || decimal || (binary && s.grouping == '_'), "Cannot specify '", s.grouping, "' with '",
+                      s.type, "'.");
   }
 
   std::string_view text_, whole_;
@@ -111,14 +110,12 @@ std::string grouped(std::string digits, char separator, size_t step, size_t widt
 }
 
 // The sign, the prefix ("0x"), the whole digits and the rest (".5", "e+10", "%") in the width of the spec.
-std::string assemble(const Spec& s, bool negative, std::string prefix, std::string digits,
-                     const std::string& rest) {
-  if (negative)
-    prefix.insert(0, 1, '-');
-  else if (s.sign == '+' || s.sign == ' ')
-    prefix.insert(0, 1, s.sign);
+std::string assemble(const Spec& s, bool negative, std::string prefix, std::string digits, const std::string& rest) {
+  if (negative) prefix.insert(0, 1, '-');
+  else if (s.sign == '+' || s.sign == ' ') prefix.insert(0, 1, s.sign);
   const size_t width = s.width < 0 ? 0 : static_cast<size_t>(s.width);
-  if (s.grouping && !digits.empty() && (is_digit(digits[0]) || (digits[0] >= 'a' && digits[0] <= 'f') || (digits[0] >= 'A' && digits[0] <= 'F'))) {
+  if (s.grouping && !digits.empty() &&
+      (is_digit(digits[0]) || (digits[0] >= 'a' && digits[0] <= 'f') || (digits[0] >= 'A' && digits[0] <= 'F'))) {
     const size_t around = prefix.size() + rest.size();
     const bool zeros = s.fill == '0' && s.align == '=' && width > around;
     const size_t step = s.type == 'b' || s.type == 'o' || s.type == 'x' || s.type == 'X' ? 4 : 3;
@@ -175,8 +172,7 @@ std::string float_digits(const Spec& s, double value) {
 
 std::string format_float(const Spec& s, double value) {
   const std::string_view types("eEfFgGn%\0", 9);
-  check<ValueError>(types.find(s.type) != std::string_view::npos, "Unknown format code '", s.type,
-                    "' for object of type 'float'");
+  check<ValueError>(types.find(s.type) != std::string_view::npos, "Unknown format code '", s.type, "' for object of type 'float'");
   const bool negative = std::signbit(value) && !std::isnan(value);
   if (!std::isfinite(value)) {
     const bool upper = s.type == 'E' || s.type == 'F' || s.type == 'G';
@@ -190,9 +186,7 @@ std::string format_float(const Spec& s, double value) {
 
 std::string utf8(int64_t code) {
   check<ValueError>(code >= 0 && code <= 0x10ffff, "%c arg not in range(0x110000)");
-  auto byte = [&](int shift, int mark, int mask) {
-    return static_cast<char>(mark | ((code >> shift) & mask));
-  };
+  auto byte = [&](int shift, int mark, int mask) { return static_cast<char>(mark | ((code >> shift) & mask)); };
   if (code < 0x80) return {byte(0, 0, 0x7f)};
   if (code < 0x800) return {byte(6, 0xc0, 0x1f), byte(0, 0x80, 0x3f)};
   if (code < 0x10000) return {byte(12, 0xe0, 0x0f), byte(6, 0x80, 0x3f), byte(0, 0x80, 0x3f)};
@@ -201,11 +195,10 @@ std::string utf8(int64_t code) {
 
 std::string format_int(Spec s, int64_t value, const char* kind) {
   const std::string_view float_types = "eEfFgG%";
-  if (s.type && float_types.find(s.type) != std::string_view::npos)
-    return format_float(s, static_cast<double>(value));
+  if (s.type && float_types.find(s.type) != std::string_view::npos) return format_float(s, static_cast<double>(value));
   if (s.type == 0 || s.type == 'n') s.type = 'd';
-  check<ValueError>(std::string_view("bcdoxX").find(s.type) != std::string_view::npos,
-                    "Unknown format code '", s.type, "' for object of type '", kind, "'");
+  check<ValueError>(std::string_view("bcdoxX").find(s.type) != std::string_view::npos, "Unknown format code '", s.type,
+                    "' for object of type '", kind, "'");
   check<ValueError>(s.precision < 0, "Precision not allowed in integer format specifier");
   if (s.type == 'c') {
     check<ValueError>(!s.sign, "Sign not allowed with integer format specifier 'c'");
@@ -215,8 +208,7 @@ std::string format_int(Spec s, int64_t value, const char* kind) {
     return assemble(s, false, "", "", character);
   }
   const int base = s.type == 'b' ? 2 : s.type == 'o' ? 8 : s.type == 'd' ? 10 : 16;
-  const uint64_t magnitude =
-      value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  const uint64_t magnitude = value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   char digits[64];
   const auto end = std::to_chars(digits, digits + sizeof digits, magnitude, base).ptr;
   std::string text(digits, end);

@@ -74,8 +74,7 @@ class HeaderReader {
           ": a zip archive (torch.save or numpy.savez), not safetensors: write it with safetensors.torch.save_file, or read an .npz "
           "with io::load_npz");
     check(length <= kMaxHeader, file_, "header length ", length, " is larger than the limit of ", kMaxHeader);
-    check(length <= in.remaining(), file_, "header length ", length, " lies outside the file of ", in.size(),
-          " bytes");
+    check(length <= in.remaining(), file_, "header length ", length, " lies outside the file of ", in.size(), " bytes");
     parse(in.read_text(length, "safetensors header"));
     data_bytes_ = in.remaining();
   }
@@ -86,9 +85,8 @@ class HeaderReader {
     for (const auto& [name, fields] : json_.items()) {
       if (name != kMetadata) result.push_back(entry(name, fields));
     }
-    std::stable_sort(result.begin(), result.end(), [](const Entry& a, const Entry& b) {
-      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-    });
+    std::stable_sort(result.begin(), result.end(),
+                     [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
     uint64_t at = 0;
     for (const Entry& e : result) {
       check(e.begin == at, tensor(e.name), "data_offsets [", e.begin, ", ", e.end, "] ",
@@ -140,17 +138,15 @@ class HeaderReader {
     uint64_t bytes = 0;
     e.shape = shape(name, field(name, fields, "shape"), e.type, bytes);
     const Json& offsets = field(name, fields, "data_offsets");
-    check(offsets.is_array() && offsets.size() == 2 && offsets[0].is_number_unsigned() &&
-              offsets[1].is_number_unsigned(),
-          tensor(name), "field 'data_offsets' is not two whole numbers");
+    check(offsets.is_array() && offsets.size() == 2 && offsets[0].is_number_unsigned() && offsets[1].is_number_unsigned(), tensor(name),
+          "field 'data_offsets' is not two whole numbers");
     e.begin = offsets[0].get<uint64_t>();
     e.end = offsets[1].get<uint64_t>();
     const std::string given = text("data_offsets [", e.begin, ", ", e.end, "]");
     check(e.begin <= e.end, tensor(name), given, " end before they begin");
-    check(e.end <= data_bytes_, tensor(name), given, " lie outside the file, which has ", data_bytes_,
-          " bytes of data");
-    check(e.end - e.begin == bytes, tensor(name), given, " hold ", e.end - e.begin, " bytes, dtype ",
-          kTypeNames[static_cast<int>(e.type)], " and shape ", IntArrayRef(e.shape), " need ", bytes);
+    check(e.end <= data_bytes_, tensor(name), given, " lie outside the file, which has ", data_bytes_, " bytes of data");
+    check(e.end - e.begin == bytes, tensor(name), given, " hold ", e.end - e.begin, " bytes, dtype ", kTypeNames[static_cast<int>(e.type)],
+          " and shape ", IntArrayRef(e.shape), " need ", bytes);
     return e;
   }
 
@@ -158,13 +154,11 @@ class HeaderReader {
     check<TypeError>(field.is_string(), tensor(name), "field 'dtype' is not a string");
     const auto& dtype = field.get_ref<const std::string&>();
     const auto found = std::ranges::find(kTypeNames, dtype);
-    check<TypeError>(found != std::end(kTypeNames), tensor(name), "dtype '", shown(dtype),
-                     "' is not supported");
+    check<TypeError>(found != std::end(kTypeNames), tensor(name), "dtype '", shown(dtype), "' is not supported");
     return static_cast<ScalarType>(found - std::begin(kTypeNames));
   }
 
-  std::vector<int64_t> shape(const std::string& name, const Json& field, ScalarType type,
-                             uint64_t& bytes) const {
+  std::vector<int64_t> shape(const std::string& name, const Json& field, ScalarType type, uint64_t& bytes) const {
     check(field.is_array(), tensor(name), "field 'shape' is not an array");
     check(field.size() <= kMaxDims, tensor(name), "field 'shape' has more than ", kMaxDims, " dims");
     std::vector<int64_t> sizes;
@@ -172,9 +166,7 @@ class HeaderReader {
     for (const Json& size : field) {
       check(size.is_number_unsigned(), tensor(name), "field 'shape': a size is not a whole number");
       const auto value = size.get<uint64_t>();
-      check(value < uint64_t{1} << 58 &&
-                !__builtin_mul_overflow(count, static_cast<int64_t>(value), &count) &&
-                count < int64_t{1} << 58,
+      check(value < uint64_t{1} << 58 && !__builtin_mul_overflow(count, static_cast<int64_t>(value), &count) && count < int64_t{1} << 58,
             tensor(name), "field 'shape' overflows");
       sizes.push_back(static_cast<int64_t>(value));
     }
@@ -187,8 +179,7 @@ class HeaderReader {
   Json json_;
 };
 
-Json header_of(const std::string& path, const std::vector<const NamedTensors::Item*>& items,
-               const Metadata& metadata) {
+Json header_of(const std::string& path, const std::vector<const NamedTensors::Item*>& items, const Metadata& metadata) {
   Json header = Json::object();
   for (const auto& [key, value] : metadata) {
     check(!header[kMetadata].contains(key), path, ": safetensors: metadata '", shown(key), "' appears twice");
@@ -228,9 +219,8 @@ void write_safetensors(const std::string& path, const NamedTensors& tensors, con
   std::vector<const NamedTensors::Item*> items;
   for (const auto& item : tensors) items.push_back(&item);
   // Wide elements first: then every tensor is aligned to its elements, as the format recommends.
-  std::stable_sort(items.begin(), items.end(), [](const auto* a, const auto* b) {
-    return a->second.element_size() > b->second.element_size();
-  });
+  std::stable_sort(items.begin(), items.end(),
+                   [](const auto* a, const auto* b) { return a->second.element_size() > b->second.element_size(); });
   std::string header;
   try {
     header = header_of(path, items, metadata).dump();
@@ -238,8 +228,7 @@ void write_safetensors(const std::string& path, const NamedTensors& tensors, con
     throw Error(path + ": safetensors: " + e.what());
   }
   header.resize((header.size() + 7) / 8 * 8, ' ');
-  check(header.size() <= kMaxHeader, path, ": safetensors: the header is larger than the limit of ",
-        kMaxHeader);
+  check(header.size() <= kMaxHeader, path, ": safetensors: the header is larger than the limit of ", kMaxHeader);
 
   const uint64_t length = header.size();
   write(&length, sizeof length);

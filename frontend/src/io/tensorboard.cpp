@@ -109,8 +109,7 @@ void SummaryWriter::add_scalar(const std::string& tag, double value, int64_t ste
   state_->file.write(step, kSummary, summary_of(tagged(tag).single(2, static_cast<float>(value))));
 }
 
-void SummaryWriter::add_scalars(const std::string& tag, const std::vector<std::pair<std::string, double>>& values,
-                                int64_t step) {
+void SummaryWriter::add_scalars(const std::string& tag, const std::vector<std::pair<std::string, double>>& values, int64_t step) {
   for (const auto& [name, value] : values) {
     std::string folder = tag + "_" + name;
     std::ranges::replace(folder, '/', '_');
@@ -129,13 +128,11 @@ void SummaryWriter::add_histogram(const std::string& tag, const Tensor& values, 
 
 void SummaryWriter::add_image(const std::string& tag, const Tensor& image, int64_t step) {
   const Tensor x = image.dim() == 2 ? image.unsqueeze(0) : image;
-  check<ValueError>(x.dim() == 3 && (x.size(0) == 1 || x.size(0) == 3 || x.size(0) == 4) && x.numel() > 0,
-                    "add_image: '", tag, "' has shape ", image.sizes(), ", and an image has [C, H, W] with 1, 3 or 4 channels");
-  check<TypeError>(x.is_floating_point() || x.scalar_type() == kByte, "add_image: '", tag,
-                   "' is neither of floats nor of bytes");
+  check<ValueError>(x.dim() == 3 && (x.size(0) == 1 || x.size(0) == 3 || x.size(0) == 4) && x.numel() > 0, "add_image: '", tag,
+                    "' has shape ", image.sizes(), ", and an image has [C, H, W] with 1, 3 or 4 channels");
+  check<TypeError>(x.is_floating_point() || x.scalar_type() == kByte, "add_image: '", tag, "' is neither of floats nor of bytes");
   const std::string file = io::png(pixels_of(x), x.size(2), x.size(1), x.size(0));
-  const Message picture =
-      Message().integer(1, x.size(1)).integer(2, x.size(2)).integer(3, x.size(0)).bytes(4, file);
+  const Message picture = Message().integer(1, x.size(1)).integer(2, x.size(2)).integer(3, x.size(0)).bytes(4, file);
   state_->file.write(step, kSummary, summary_of(tagged(tag).message(4, picture)));
 }
 

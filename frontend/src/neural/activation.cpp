@@ -15,8 +15,7 @@ namespace {
 // Most activations are defined on floats alone.
 template <typename F>
 Tensor activation(const Tensor& x, const char* kernel, F f) {
-  check<NotImplementedError>(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(),
-                             "'");
+  check<NotImplementedError>(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(), "'");
   return map_formula(x, x.scalar_type(), f);
 }
 
@@ -60,16 +59,14 @@ Tensor leaky_relu(const Operand& x, const Scalar& negative_slope) {
   const CallScope call("leaky_relu", x, negative_slope);
   GradScope scope("LeakyReluBackward0", x);
   scope.derivative_reads(reads_operand(0));
-  return activation(x, "leaky_relu_cpu",
-                    [&](const Expr& v) { return select(v > 0.0, v, v * number(v, negative_slope)); });
+  return activation(x, "leaky_relu_cpu", [&](const Expr& v) { return select(v > 0.0, v, v * number(v, negative_slope)); });
 }
 Tensor elu(const Operand& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
   const CallScope call("elu", x, alpha, scale, input_scale);
   GradScope scope("EluBackward0", x);
   scope.rule(reads_operand(0), elu_rule(alpha.toDouble(), scale.toDouble(), input_scale.toDouble()));
   return activation(x, "elu_cpu", [&](const Expr& v) {
-    const Expr low =
-        expm1(v * number(v, input_scale)) * number(v, Scalar(alpha.toDouble() * scale.toDouble()));
+    const Expr low = expm1(v * number(v, input_scale)) * number(v, Scalar(alpha.toDouble() * scale.toDouble()));
     return select(v < 0.0, low, v * number(v, scale));
   });
 }
@@ -80,9 +77,7 @@ Tensor celu(const Operand& x, const Scalar& alpha) {
   check(alpha.toDouble() != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
   return elu(x, alpha, 1.0, 1.0 / alpha.toDouble());
 }
-Tensor selu(const Operand& x) {
-  return elu(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946);
-}
+Tensor selu(const Operand& x) { return elu(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946); }
 Tensor gelu(const Operand& x, std::string_view approximate) {
   GradScope scope("GeluBackward0", x);
   if (approximate == "tanh") {
@@ -124,8 +119,7 @@ Tensor softplus(const Operand& x, const Scalar& beta, const Scalar& threshold) {
 }
 Tensor log_sigmoid(const Operand& x) {
   GradScope scope("LogSigmoidBackward0", x);
-  return activation(x, "log_sigmoid_cpu",
-                    [](const Expr& v) { return log_sigmoid(v); });
+  return activation(x, "log_sigmoid_cpu", [](const Expr& v) { return log_sigmoid(v); });
 }
 Tensor hardtanh(const Operand& x, const Scalar& min_val, const Scalar& max_val) {
   const CallScope call("hardtanh", x, min_val, max_val);
@@ -136,8 +130,7 @@ Tensor hardtanh(const Operand& x, const Scalar& min_val, const Scalar& max_val) 
     c.give(0, where((x <= min_val).logical_or(x >= max_val), 0, c.grad()));
   });
   check<NotImplementedError>(x.scalar_type() != kBool, "Bool inputs not supported for hardtanh");
-  const Expr v{node_of(x)}, low = bound_number(v, min_val, Bound::Min),
-                            high = bound_number(v, max_val, Bound::Max);
+  const Expr v{node_of(x)}, low = bound_number(v, min_val, Bound::Min), high = bound_number(v, max_val, Bound::Max);
   return record(smaller(high, larger(low, v)).node, x);
 }
 Tensor hardsigmoid(const Operand& x) {
@@ -173,8 +166,7 @@ Tensor hardshrink(const Operand& x, const Scalar& lambd) {
   GradScope scope("HardshrinkBackward0", x);
   scope.derivative_reads(reads_operand(0));
   return activation(x, "hardshrink_cpu", [&](const Expr& v) {
-    const Expr high = rounded_number(v, lambd, x.scalar_type()),
-               low = rounded_number(v, -lambd, x.scalar_type());
+    const Expr high = rounded_number(v, lambd, x.scalar_type()), low = rounded_number(v, -lambd, x.scalar_type());
     return select((v >= low) & (v <= high), number(v, 0.0), v);
   });
 }
@@ -184,11 +176,9 @@ Tensor softshrink(const Operand& x, const Scalar& lambd) {
   scope.derivative_reads(reads_operand(0));
   const double l = lambd.toDouble();
   check(!x.is_floating_point() || (l >= 0 && l <= largest(x.scalar_type())), "lambda must be in range [0, ",
-        x.is_floating_point() ? largest(x.scalar_type()) : 0, "] for input dtype ", x.scalar_type(),
-        ", but found ", l);
+        x.is_floating_point() ? largest(x.scalar_type()) : 0, "] for input dtype ", x.scalar_type(), ", but found ", l);
   return activation(x, "softshrink_cpu", [&](const Expr& v) {
-    const Expr high = rounded_number(v, lambd, x.scalar_type()),
-               low = rounded_number(v, -lambd, x.scalar_type());
+    const Expr high = rounded_number(v, lambd, x.scalar_type()), low = rounded_number(v, -lambd, x.scalar_type());
     return select(v > high, v - high, select(v < low, v - low, v * 0.0));  // nan stays, and so does the sign
   });
 }
@@ -198,9 +188,8 @@ Tensor threshold(const Operand& x, const Scalar& threshold, const Scalar& value)
   scope.derivative_reads(reads_operand(0));
   refuse_bool(x, "threshold_cpu");
   const ScalarType type = x.scalar_type();
-  return map_formula(x, type, [&](const Expr& v) {
-    return select(apply(Op::Le, v, number(v, threshold)), rounded_number(v, value, type), v);
-  });
+  return map_formula(x, type,
+                     [&](const Expr& v) { return select(apply(Op::Le, v, number(v, threshold)), rounded_number(v, value, type), v); });
 }
 
 // --- with a second operand, or slopes
@@ -217,16 +206,14 @@ Tensor glu(const Operand& x, int64_t dim) {
 Tensor prelu(const Operand& x, const Operand& weight) {
   GradScope scope("PreluKernelBackward0", x, weight);
   scope.derivative_reads(reads_operand(0) | reads_operand(1));
-  check(x.scalar_type() == weight.scalar_type(), "prelu: Type promoting not supported. Got ", x.scalar_type(),
-        " and ", weight.scalar_type());
-  check(weight.dim() <= 1,
-        "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = ", weight.dim());
+  check(x.scalar_type() == weight.scalar_type(), "prelu: Type promoting not supported. Got ", x.scalar_type(), " and ",
+        weight.scalar_type());
+  check(weight.dim() <= 1, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = ", weight.dim());
   Dims shape(static_cast<size_t>(x.dim()), 1);
   if (weight.numel() != 1) {
     check(x.dim() > 0, "Not allow zero-dim input tensor.");
     const int64_t channels = x.dim() > 1 ? x.size(1) : 1;
-    check(channels == weight.numel(),
-          "Mismatch of parameter numbers and input channel size. Found parameter numbers = ", weight.numel(),
+    check(channels == weight.numel(), "Mismatch of parameter numbers and input channel size. Found parameter numbers = ", weight.numel(),
           " and channel size = ", channels, ".");
     shape[1] = channels;
   }
@@ -237,15 +224,14 @@ namespace {
 
 void check_rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool training) {
   check(lower.toDouble() <= upper.toDouble(), "Lower bound should be less than or equal to the upper bound");
-  check(self.is_floating_point(), '"', training ? "rrelu_with_noise_out_cpu" : "leaky_relu_cpu",
-        "\" not implemented for '", self.scalar_type(), "'");
+  check(self.is_floating_point(), '"', training ? "rrelu_with_noise_out_cpu" : "leaky_relu_cpu", "\" not implemented for '",
+        self.scalar_type(), "'");
 }
 
 }  // namespace
 
 // PyTorch draws one number for each element that is not positive, in their order; on a GPU one for every element.
-Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool training,
-             const optional<Generator>& generator) {
+Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool training, const optional<Generator>& generator) {
   check_rrelu(self, lower, upper, training);
   GradScope scope("RreluWithNoiseBackward0", self);
   scope.derivative_reads(reads_operand(0));
@@ -255,11 +241,11 @@ Tensor rrelu(const Operand& self, const Scalar& lower, const Scalar& upper, bool
   if (draws_philox(impl(self).device()))
     return self * where(below, empty_like(self).uniform_(lower.toDouble(), upper.toDouble(), generator), ones);
   const auto count = sum(below).item<int64_t>();
-  const Tensor slopes = empty({count}, TensorOptions(kDouble).device(self.device())).uniform_(lower.toDouble(), upper.toDouble(), generator);
+  const Tensor slopes =
+      empty({count}, TensorOptions(kDouble).device(self.device())).uniform_(lower.toDouble(), upper.toDouble(), generator);
   return self * masked_scatter(ones, below, slopes.to(self.scalar_type()));
 }
-Tensor& rrelu_(Tensor& self, const Scalar& lower, const Scalar& upper, bool training,
-               const optional<Generator>& generator) {
+Tensor& rrelu_(Tensor& self, const Scalar& lower, const Scalar& upper, bool training, const optional<Generator>& generator) {
   return self.copy_(rrelu(self.clone(), lower, upper, training, std::move(generator)));
 }
 
@@ -276,8 +262,8 @@ Tensor softmax_like(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
   dim = wrap_dim(dim, x.dim());
   const bool last = dim == x.dim() - 1 || x.dim() == 0;
   check<NotImplementedError>(x.is_floating_point() || x.numel() == 0, '"', prefix,
-                             last ? "softmax_lastdim_kernel_impl" : "softmax_kernel_impl",
-                             "\" not implemented for '", x.scalar_type(), "'");
+                             last ? "softmax_lastdim_kernel_impl" : "softmax_kernel_impl", "\" not implemented for '", x.scalar_type(),
+                             "'");
   if (x.numel() == 0) return clone(x);
   const Dims dims = x.dim() ? Dims{dim} : Dims{};
   const Expr v = formula_operand(x, x.scalar_type());
@@ -305,9 +291,8 @@ Tensor softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
 Tensor log_softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
   const auto recorded = [&] {
     GradScope scope("LogSoftmaxBackward0", x);
-    scope.rule(kReadsOutput, [dim, type = x.scalar_type()](GradCall& c) {
-      c.give(0, (c.grad() - exp(c.output()) * c.grad().sum(dim, true)).to(type));
-    });
+    scope.rule(kReadsOutput,
+               [dim, type = x.scalar_type()](GradCall& c) { c.give(0, (c.grad() - exp(c.output()) * c.grad().sum(dim, true)).to(type)); });
     return softmax_like(x, dim, dtype, "log_", [](const Expr& shifted, const Dims& dims) {
       return shifted - broadcast(log(reduced(Op::Sum, exp(shifted), dims)), shifted.shape());
     });

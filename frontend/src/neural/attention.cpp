@@ -39,8 +39,7 @@ bool fit_together(const std::vector<Dims>& shapes) {
 
 }  // namespace
 
-Tensor attention_at_once(const Tensor& query, const Tensor& key, const Tensor& value, const MaybeTensor& mask, bool causal,
-                         double scale) {
+Tensor attention_at_once(const Tensor& query, const Tensor& key, const Tensor& value, const MaybeTensor& mask, bool causal, double scale) {
   if (!query.is_floating_point()) return {};
   std::vector<Tensor> operands{query, key, value};
   if (given(mask)) operands.push_back(*mask);

@@ -39,8 +39,7 @@ struct Call {
 };
 
 Dims parameter(IntArrayRef values, size_t dims, const char* name) {
-  check(values.size() == 1 || values.size() == dims, "expected ", name,
-        " to be a single integer value or a list of ", dims,
+  check(values.size() == 1 || values.size() == dims, "expected ", name, " to be a single integer value or a list of ", dims,
         " values to match the convolution dimensions, but got ", name, "=", values);
   check_extents(values, name);
   return values.size() == 1 ? Dims(dims, values[0]) : dims_of(values);
@@ -51,13 +50,12 @@ void check_types(const Call& c) {
     // Without a GPU's kernel PyTorch would take oneDNN's, which says more.
     check(impl(c.input).device() == impl(other).device(), "Input type (", c.input.toString(), ") and ", name, " type (", other.toString(),
           ") should be the same", c.input.is_cpu() ? " or input should be a MKLDNN tensor and weight is a dense tensor" : "");
-    check(c.input.scalar_type() == other.scalar_type(), "Input type (", c.input.dtype(), ") and ", name,
-          " type (", other.dtype(), ") should be the same");
+    check(c.input.scalar_type() == other.scalar_type(), "Input type (", c.input.dtype(), ") and ", name, " type (", other.dtype(),
+          ") should be the same");
   };
   if (given(c.bias)) same(*c.bias, "bias");
   same(c.weight, "weight");
-  check<NotImplementedError>(c.input.scalar_type() != kBool,
-                             "\"slow_conv2d_cpu\" not implemented for 'Bool'");
+  check<NotImplementedError>(c.input.scalar_type() != kBool, "\"slow_conv2d_cpu\" not implemented for 'Bool'");
 }
 
 void check_parameters(const Call& c) {
@@ -71,23 +69,20 @@ void check_parameters(const Call& c) {
 
 void check_channels(const Call& c) {
   const IntArrayRef weight = c.weight.sizes(), input = c.input.sizes();
-  check(input.size() == weight.size(), "Expected ", weight.size(), "-dimensional input for ", weight.size(),
-        "-dimensional weight ", weight, ", but got ", input.size(), "-dimensional input of size ", input,
-        " instead");
+  check(input.size() == weight.size(), "Expected ", weight.size(), "-dimensional input for ", weight.size(), "-dimensional weight ", weight,
+        ", but got ", input.size(), "-dimensional input of size ", input, " instead");
   check(weight[0] >= c.groups, "Given groups=", c.groups, ", expected weight to be at least ", c.groups,
         " at dimension 0, but got weight of size ", weight, " instead");
-  check(weight[0] % c.groups == 0, "Given groups=", c.groups, ", expected weight to be divisible by ",
-        c.groups, " at dimension 0, but got weight of size ", weight, " instead");
+  check(weight[0] % c.groups == 0, "Given groups=", c.groups, ", expected weight to be divisible by ", c.groups,
+        " at dimension 0, but got weight of size ", weight, " instead");
   const char* kind = c.transposed ? "transposed=" : "groups=";
   const int64_t parameter = c.transposed ? 1 : c.groups;
-  check(input[1] == c.in_channels(), "Given ", kind, parameter, ", weight of size ", weight,
-        ", expected input", input, " to have ", c.in_channels(), " channels, but got ", input[1],
-        " channels instead");
+  check(input[1] == c.in_channels(), "Given ", kind, parameter, ", weight of size ", weight, ", expected input", input, " to have ",
+        c.in_channels(), " channels, but got ", input[1], " channels instead");
   if (!given(c.bias)) return;
   const bool fits = c.bias->dim() == 1 && c.bias->size(0) == c.out_channels();
-  check(fits, "Given ", c.transposed ? "transposed=1, " : "", "weight of size ", weight,
-        ", expected bias to be 1-dimensional with ", c.out_channels(), " elements, but got bias of size ",
-        c.bias->sizes(), " instead");
+  check(fits, "Given ", c.transposed ? "transposed=1, " : "", "weight of size ", weight, ", expected bias to be 1-dimensional with ",
+        c.out_channels(), " elements, but got bias of size ", c.bias->sizes(), " instead");
 }
 
 Windows windows_of(const Call& c) {
@@ -103,8 +98,7 @@ Windows windows_of(const Call& c) {
     padded.push_back(w.padded());
     kernel.push_back(w.extent());
   }
-  const bool fits =
-      std::all_of(windows.begin(), windows.end(), [](const Window& w) { return w.padded() >= w.extent(); });
+  const bool fits = std::all_of(windows.begin(), windows.end(), [](const Window& w) { return w.padded() >= w.extent(); });
   check(fits, "Calculated padded input size per channel: ", times(padded), ". Kernel size: ", times(kernel),
         ". Kernel size can't be greater than actual input size");
   return windows;
@@ -135,8 +129,7 @@ bool by_rows(const Windows& windows, int64_t filters, int64_t products) {
 // [O, C/G, kernel...] times the windows of x [N, C, spatial...]. Where a product is taken by rows, R of length L,
 //
 //   [N, G, R, O/G, K] x [N, G, R, K, L]          elsewhere R = 1
-NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, const Windows& windows,
-                int64_t groups) {
+NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, const Windows& windows, int64_t groups) {
   const int64_t batch = x->shape()[0], outs = weight->shape()[0];
   Dims shape{batch, outs};
   for (const Window& w : windows) shape.push_back(w.count);
@@ -153,11 +146,11 @@ NodeRef product(const NodeRef& x, const NodeRef& weight, const NodeRef& bias, co
     full[2] = outs / groups;
     Dims factors{1, groups, outs / groups, k};
     factors.resize(view.size(), 1);
-    const Expr products = broadcast(Expr{ir::reshape(seen, view)}, ref(full)) *
-                          broadcast(Expr{ir::reshape(weight, factors)}, ref(full));
+    const Expr products = broadcast(Expr{ir::reshape(seen, view)}, ref(full)) * broadcast(Expr{ir::reshape(weight, factors)}, ref(full));
     return with_bias(ir::reshape(ir::reduce(Op::Sum, products.node, Dims{3}), shape), bias, Dims{1});
   }
-  const int64_t length = by_rows(windows, outs / groups, ir::element_count(shape) * k) ? windows.back().count : positions, rows = positions / length;
+  const int64_t length = by_rows(windows, outs / groups, ir::element_count(shape) * k) ? windows.back().count : positions,
+                rows = positions / length;
   const NodeRef taps = ir::permute(ir::reshape(seen, Dims{batch, groups, k, rows, length}), Dims{0, 1, 3, 2, 4});
   const NodeRef filters = ir::reshape(weight, Dims{1, groups, 1, outs / groups, k});
   const NodeRef y = ir::dot(ir::expand(filters, Dims{batch, groups, rows, outs / groups, k}), taps);
@@ -187,8 +180,8 @@ NodeRef weight_product(const NodeRef& x, const NodeRef& g, const Dims& weight, c
   const int64_t chunks = batch / samples, length = samples * positions;
   const NodeRef taps = ir::permute(ir::reshape(seen, Dims{chunks, samples, groups, k, positions}), Dims{0, 2, 3, 1, 4});
   const NodeRef grads = ir::permute(ir::reshape(g, Dims{chunks, samples, groups, outs / groups, positions}), Dims{0, 2, 1, 4, 3});
-  const NodeRef products = ir::dot(ir::reshape(taps, Dims{chunks, groups, k, length}),
-                                   ir::reshape(grads, Dims{chunks, groups, length, outs / groups}));
+  const NodeRef products =
+      ir::dot(ir::reshape(taps, Dims{chunks, groups, k, length}), ir::reshape(grads, Dims{chunks, groups, length, outs / groups}));
   const NodeRef sum = ir::reshape(ir::reduce(Op::Sum, products, Dims{0}), Dims{groups, k, outs / groups});
   return ir::reshape(ir::permute(sum, Dims{0, 2, 1}), weight);
 }
@@ -196,8 +189,7 @@ NodeRef weight_product(const NodeRef& x, const NodeRef& g, const Dims& weight, c
 // [C, O/G, kernel...] with zeros between the positions of the kernel, and behind them up to `sizes`.
 NodeRef spread(const NodeRef& weight, const Dims& dilation, const Dims& sizes) {
   const NodeRef zero = ir::make_const(ir::constant(weight->dtype(), int64_t{0}), Dims{}, weight->device());
-  Dims apart{weight->shape()[0], weight->shape()[1]}, joined = apart, none(2 + 2 * sizes.size(), 0),
-                                                      gaps{0, 0};
+  Dims apart{weight->shape()[0], weight->shape()[1]}, joined = apart, none(2 + 2 * sizes.size(), 0), gaps{0, 0};
   Dims starts(2 + sizes.size(), 0), steps(2 + sizes.size(), 1), extents = apart, after{0, 0};
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int64_t kernel = weight->shape()[2 + d], extent = dilation[d] * (kernel - 1) + 1;
@@ -248,8 +240,7 @@ NodeRef phase_bias(const Call& c, int64_t phases) {
   if (!given(c.bias)) return {};
   const int64_t out = c.out_channels() / c.groups;
   const Dims shape{c.groups, phases, out};
-  return ir::reshape(ir::expand(ir::reshape(node_of(*c.bias), Dims{c.groups, 1, out}), shape),
-                     Dims{c.groups * phases * out});
+  return ir::reshape(ir::expand(ir::reshape(node_of(*c.bias), Dims{c.groups, 1, out}), shape), Dims{c.groups * phases * out});
 }
 
 // [N, G * phases * O/G, count...] -> [N, O, size...]: phases become neighbours, and the ends are cut off.
@@ -274,11 +265,10 @@ Dims transposed_size(const Call& c) {
   for (size_t d = 0; d < c.dims(); ++d) {
     check_extents(c.weight.sizes()[2 + d], "kernel size");
     check(c.output_padding[d] < c.stride[d] || c.output_padding[d] < c.dilation[d],
-          "output padding must be smaller than either stride or dilation, but got output_padding: ",
-          c.output_padding[d], " stride: ", c.stride[d], " dilation: ", c.dilation[d]);
+          "output padding must be smaller than either stride or dilation, but got output_padding: ", c.output_padding[d],
+          " stride: ", c.stride[d], " dilation: ", c.dilation[d]);
     in.push_back(c.input.sizes()[2 + d]);
-    out.push_back((in[d] - 1) * c.stride[d] - 2 * c.low[d] + c.dilation[d] * (c.kernel(d) - 1) +
-                  c.output_padding[d] + 1);
+    out.push_back((in[d] - 1) * c.stride[d] - 2 * c.low[d] + c.dilation[d] * (c.kernel(d) - 1) + c.output_padding[d] + 1);
   }
   check(*std::min_element(out.begin(), out.end()) >= 0, "Given input size per channel: ", times(in),
         ". Calculated output size per channel: ", times(out), ". Output size is too small");
@@ -291,16 +281,14 @@ Dims transposed_size(const Call& c) {
 // `size`: of the result.
 NodeRef transposed(const Call& c, const Dims& size) {
   if (c.input.numel() == 0 || c.weight.numel() == 0 || std::ranges::find(size, 0) != size.end())
-    return with_bias(constant_node(ir::constant(ir_type(c.input.scalar_type()), int64_t{0}), size),
-                     c.bias_node(), Dims{1});
+    return with_bias(constant_node(ir::constant(ir_type(c.input.scalar_type()), int64_t{0}), size), c.bias_node(), Dims{1});
   Phases p;
   Windows windows;
   int64_t phases = 1;
   Dims weights{c.weight.size(0), c.weight.size(1)};  // with those of all phases
   for (size_t d = 0; d < c.dims(); ++d) {
     const int64_t extent = c.dilation[d] * (c.kernel(d) - 1) + 1;
-    const int64_t stride =
-        c.input.sizes()[2 + d] == 1 ? 1 : c.stride[d];  // of one element it does not matter
+    const int64_t stride = c.input.sizes()[2 + d] == 1 ? 1 : c.stride[d];  // of one element it does not matter
     p.stride.push_back(stride);
     p.dilation.push_back(stride == 1 ? c.dilation[d] : 1);
     p.taps.push_back(stride == 1 ? c.kernel(d) : (extent + stride - 1) / stride);
@@ -320,9 +308,8 @@ Tensor convolve(const Call& c) {
   check_types(c);
   check_parameters(c);
   check_channels(c);
-  return record(c.transposed
-                    ? transposed(c, transposed_size(c))
-                    : product(node_of(c.input), node_of(c.weight), c.bias_node(), windows_of(c), c.groups));
+  return record(c.transposed ? transposed(c, transposed_size(c))
+                             : product(node_of(c.input), node_of(c.weight), c.bias_node(), windows_of(c), c.groups));
 }
 
 // The windows that a convolution of x with these weights sees, given the sizes of its result.
@@ -384,8 +371,8 @@ struct ConvolutionRule {
 Tensor with_batch(Call c, const char* name, GradScope& scope) {
   const int64_t dims = static_cast<int64_t>(c.dims());
   const int64_t rank = c.input.dim();
-  check(rank == dims + 1 || rank == dims + 2, "Expected ", dims + 1, "D (unbatched) or ", dims + 2,
-        "D (batched) input to ", name, ", but got input of size: ", c.input.sizes());
+  check(rank == dims + 1 || rank == dims + 2, "Expected ", dims + 1, "D (unbatched) or ", dims + 2, "D (batched) input to ", name,
+        ", but got input of size: ", c.input.sizes());
   check(c.weight.dim() == dims + 2, "Expected ", dims + 2, "-dimensional weight for ", name,
         ", but got weight of size: ", c.weight.sizes());
   scope.rule(reads_operand(0) | reads_operand(1), ConvolutionRule(c));
@@ -394,40 +381,31 @@ Tensor with_batch(Call c, const char* name, GradScope& scope) {
   return squeeze(convolve(c), 0);
 }
 
-Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight,
-               const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-               int64_t groups) {
+Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride,
+               IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
   const CallScope call(name, input, weight, bias);
   GradScope scope("ConvolutionBackward0", input, weight, bias);
   scope.derivative_reads(reads_operand(0) | reads_operand(1));
   const Dims pad = parameter(padding, dims, "padding");
-  return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad,
-                     parameter(dilation, dims, "dilation"), Dims(dims, 0), groups, false},
+  return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad, parameter(dilation, dims, "dilation"), Dims(dims, 0),
+                     groups, false},
                     name, scope);
 }
 
-Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight,
-               const MaybeTensor& bias, IntArrayRef stride, std::string_view padding, IntArrayRef dilation,
-               int64_t groups) {
+Tensor forward(size_t dims, const char* name, const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride,
+               std::string_view padding, IntArrayRef dilation, int64_t groups) {
   const CallScope call(name, input, weight, bias);
   GradScope scope("ConvolutionBackward0", input, weight, bias);
   scope.derivative_reads(reads_operand(0) | reads_operand(1));
   check(padding == "same" || padding == "valid", "Invalid padding string: '", padding, "'");
-  Call c{input,
-         weight,
-         bias,
-         parameter(stride, dims, "stride"),
-         Dims(dims, 0),
-         Dims(dims, 0),
-         parameter(dilation, dims, "dilation"),
-         Dims(dims, 0),
-         groups,
-         false};
+  Call c{
+      input,         weight, bias, parameter(stride, dims, "stride"), Dims(dims, 0), Dims(dims, 0), parameter(dilation, dims, "dilation"),
+      Dims(dims, 0), groups, false};
   if (padding == "same") {
     check(std::all_of(c.stride.begin(), c.stride.end(), [](int64_t s) { return s == 1; }),
           "padding='same' is not supported for strided convolutions");
-    check(weight.dim() == static_cast<int64_t>(dims) + 2, "Expected ", dims + 2, "-dimensional weight for ",
-          name, ", but got weight of size: ", weight.sizes());
+    check(weight.dim() == static_cast<int64_t>(dims) + 2, "Expected ", dims + 2, "-dimensional weight for ", name,
+          ", but got weight of size: ", weight.sizes());
     bool uneven = false;
     for (size_t d = 0; d < dims; ++d) {
       check_extents(weight.sizes()[2 + d], "kernel size");
@@ -444,16 +422,14 @@ Tensor forward(size_t dims, const char* name, const Operand& input, const Operan
   return with_batch(std::move(c), name, scope);
 }
 
-Tensor backward(size_t dims, const char* name, const Tensor& input, const Tensor& weight,
-                const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef output_padding,
-                int64_t groups, IntArrayRef dilation) {
+Tensor backward(size_t dims, const char* name, const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride,
+                IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
   const CallScope call(name, input, weight, bias);
   GradScope scope("ConvolutionBackward0", input, weight, bias);
   scope.derivative_reads(reads_operand(0) | reads_operand(1));
   const Dims pad = parameter(padding, dims, "padding");
-  return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad,
-                     parameter(dilation, dims, "dilation"), parameter(output_padding, dims, "output_padding"),
-                     groups, true},
+  return with_batch({input, weight, bias, parameter(stride, dims, "stride"), pad, pad, parameter(dilation, dims, "dilation"),
+                     parameter(output_padding, dims, "output_padding"), groups, true},
                     name, scope);
 }
 
@@ -461,44 +437,38 @@ constexpr size_t dims_in(std::string_view name) { return at(name[name.size() - 2
 
 }  // namespace
 
-#define TENON_DEFINE(name)                                                                            \
-  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, \
-              IntArrayRef padding, IntArrayRef dilation, int64_t groups) {                            \
-    return forward(dims_in(#name), #name, input, weight, bias, stride, padding, dilation, groups);    \
-  }                                                                                                   \
-  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, \
-              PaddingName padding, IntArrayRef dilation, int64_t groups) {                            \
-    return forward(dims_in(#name), #name, input, weight, bias, stride, padding.text(), dilation,      \
-                   groups);                                                                           \
+#define TENON_DEFINE(name)                                                                                                   \
+  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding, \
+              IntArrayRef dilation, int64_t groups) {                                                                        \
+    return forward(dims_in(#name), #name, input, weight, bias, stride, padding, dilation, groups);                           \
+  }                                                                                                                          \
+  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, PaddingName padding, \
+              IntArrayRef dilation, int64_t groups) {                                                                        \
+    return forward(dims_in(#name), #name, input, weight, bias, stride, padding.text(), dilation, groups);                    \
   }
 TENON_DEFINE(conv1d)
 TENON_DEFINE(conv2d)
 TENON_DEFINE(conv3d)
 #undef TENON_DEFINE
-#define TENON_DEFINE(name)                                                                               \
-  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride,    \
-              IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {   \
-    return backward(dims_in(#name), #name, input, weight, bias, stride, padding, output_padding, groups, \
-                    dilation);                                                                           \
+#define TENON_DEFINE(name)                                                                                                   \
+  Tensor name(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding, \
+              IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {                                            \
+    return backward(dims_in(#name), #name, input, weight, bias, stride, padding, output_padding, groups, dilation);          \
   }
 TENON_DEFINE(conv_transpose1d)
 TENON_DEFINE(conv_transpose2d)
 TENON_DEFINE(conv_transpose3d)
 #undef TENON_DEFINE
 
-Tensor convolution(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride,
-                   IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
-                   int64_t groups) {
+Tensor convolution(const Operand& input, const Operand& weight, const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding,
+                   IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups) {
   const CallScope call("convolution", input, weight, bias);
   const int64_t dims = weight.dim() - 2;
   check(dims > 0, "weight should have at least three dimensions");
-  check(input.dim() == dims + 2, "Expected ", dims + 2, "-dimensional input for ", dims + 2,
-        "-dimensional weight ", weight.sizes(), ", but got ", input.dim(), "-dimensional input of size ",
-        input.sizes(), " instead");
-  return transposed
-             ? backward(at(dims), "convolution", input, weight, bias, stride, padding, output_padding, groups,
-                        dilation)
-             : forward(at(dims), "convolution", input, weight, bias, stride, padding, dilation, groups);
+  check(input.dim() == dims + 2, "Expected ", dims + 2, "-dimensional input for ", dims + 2, "-dimensional weight ", weight.sizes(),
+        ", but got ", input.dim(), "-dimensional input of size ", input.sizes(), " instead");
+  return transposed ? backward(at(dims), "convolution", input, weight, bias, stride, padding, output_padding, groups, dilation)
+                    : forward(at(dims), "convolution", input, weight, bias, stride, padding, dilation, groups);
 }
 
 }  // namespace tenon

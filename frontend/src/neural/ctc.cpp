@@ -42,17 +42,13 @@ Tensor log_sum(const Tensor& a, const Tensor& b, const Tensor& c) {
 
 // The negative logarithms of the probabilities, [N]. States: blank, label, blank, label, ..., blank. A path
 // stays, moves on, or skips what lies between two different labels.
-Tensor ctc_negative_log_likelihood(const Tensor& log_probs, const Tensor& labels,
-                                   const std::vector<int64_t>& inputs, const std::vector<int64_t>& lengths,
-                                   int64_t blank) {
+Tensor ctc_negative_log_likelihood(const Tensor& log_probs, const Tensor& labels, const std::vector<int64_t>& inputs,
+                                   const std::vector<int64_t>& lengths, int64_t blank) {
   const int64_t steps = log_probs.size(0), batch = log_probs.size(1), longest = labels.size(1);
   const int64_t states = 2 * longest + 1;
   const Tensor blanks = full({batch, 1}, blank, labels.options());
   const Tensor state_labels =
-      longest == 0
-          ? blanks
-          : cat({stack({blanks.expand({batch, longest}), labels}, 2).reshape({batch, 2 * longest}), blanks},
-                1);
+      longest == 0 ? blanks : cat({stack({blanks.expand({batch, longest}), labels}, 2).reshape({batch, 2 * longest}), blanks}, 1);
   const Tensor probability = gather(log_probs, 2, state_labels.unsqueeze(0).expand({steps, batch, states}));
   const TensorOptions options = log_probs.options().requires_grad(false);
   const Tensor never = full({}, -kInfinity, options);
@@ -72,8 +68,7 @@ Tensor ctc_negative_log_likelihood(const Tensor& log_probs, const Tensor& labels
   const Tensor at_blank = gather(alpha, 1, ends);
   const Tensor at_label = where(ends > 0, gather(alpha, 1, clamp_min(ends - 1, 0)), never);
   const Tensor likelihood = log_sum(at_blank, at_label, never.expand({batch, 1})).squeeze(1);
-  return where(tensor(inputs, kLong) > 0, -likelihood,
-               where(tensor(lengths, kLong) > 0, full({}, kInfinity, options), zeros({}, options)));
+  return where(tensor(inputs, kLong) > 0, -likelihood, where(tensor(lengths, kLong) > 0, full({}, kInfinity, options), zeros({}, options)));
 }
 
 // 0 for each sequence, whose gradient is the probabilities.
@@ -85,40 +80,36 @@ Tensor probability_gradient(const Tensor& log_probs, const std::vector<int64_t>&
 
 }  // namespace
 
-Tensor ctc_loss(const Operand& log_probs, const Operand& targets, IntArrayRef input_lengths,
-                IntArrayRef target_lengths, int64_t blank, int64_t reduction, bool zero_infinity) {
+Tensor ctc_loss(const Operand& log_probs, const Operand& targets, IntArrayRef input_lengths, IntArrayRef target_lengths, int64_t blank,
+                int64_t reduction, bool zero_infinity) {
   const CallScope call("ctc_loss", log_probs);
-  check(log_probs.dim() == 2 || log_probs.dim() == 3, "log_probs must be 2D or 3D, but got ", log_probs.dim(),
-        "D");
+  check(log_probs.dim() == 2 || log_probs.dim() == 3, "log_probs must be 2D or 3D, but got ", log_probs.dim(), "D");
   const bool batched = log_probs.dim() == 3;
   const Tensor probs = batched ? Tensor(log_probs) : log_probs.unsqueeze(1);
   const int64_t steps = probs.size(0), batch = probs.size(1), classes = probs.size(2);
   const Tensor labels = !batched && targets.dim() == 1 ? targets.unsqueeze(0) : Tensor(targets);
-  check(probs.scalar_type() == kFloat || probs.scalar_type() == kDouble,
-        "\"ctc_loss_cpu\" not implemented for '", probs.scalar_type(), "'");
+  check(probs.scalar_type() == kFloat || probs.scalar_type() == kDouble, "\"ctc_loss_cpu\" not implemented for '", probs.scalar_type(),
+        "'");
   check(blank >= 0 && blank < classes, "blank must be in label range");
   check(std::ssize(input_lengths) == batch, "input_lengths must be of size batch_size");
   check(std::ssize(target_lengths) == batch, "target_lengths must be of size batch_size");
   int64_t longest = 0, total = 0;
   for (size_t i = 0; i < target_lengths.size(); ++i) {
-    check(input_lengths[i] >= 0, "Expected input_lengths to have value at least 0, but got value ",
-          input_lengths[i], " (while checking arguments for ctc_loss_allocate_outputs)");
-    check(input_lengths[i] <= steps, "Expected input_lengths to have value at most ", steps,
-          ", but got value ", input_lengths[i], " (while checking arguments for ctc_loss_allocate_outputs)");
-    check(target_lengths[i] >= 0, "Expected target_lengths to have value at least 0, but got value ",
-          target_lengths[i], " (while checking arguments for ctc_loss_allocate_outputs)");
+    check(input_lengths[i] >= 0, "Expected input_lengths to have value at least 0, but got value ", input_lengths[i],
+          " (while checking arguments for ctc_loss_allocate_outputs)");
+    check(input_lengths[i] <= steps, "Expected input_lengths to have value at most ", steps, ", but got value ", input_lengths[i],
+          " (while checking arguments for ctc_loss_allocate_outputs)");
+    check(target_lengths[i] >= 0, "Expected target_lengths to have value at least 0, but got value ", target_lengths[i],
+          " (while checking arguments for ctc_loss_allocate_outputs)");
     longest = std::max(longest, target_lengths[i]);
     total += target_lengths[i];
   }
-  const char* const place =
-      " for argument #2 'targets' (while checking arguments for ctc_loss_allocate_outputs)";
-  check(labels.dim() == 1 || labels.dim() == 2, "Expected 1 to 2 dimensions, but got ", labels.dim(),
-        "-dimensional tensor", place);
+  const char* const place = " for argument #2 'targets' (while checking arguments for ctc_loss_allocate_outputs)";
+  check(labels.dim() == 1 || labels.dim() == 2, "Expected 1 to 2 dimensions, but got ", labels.dim(), "-dimensional tensor", place);
   const int64_t wanted = labels.dim() == 1 ? total : batch;
-  check(labels.size(0) == wanted, "Expected tensor to have size ", wanted, " at dimension 0, but got size ",
-        labels.size(0), place);
-  check(labels.dim() == 1 || labels.size(1) >= longest, "Expected tensor to have size at least ", longest,
-        " at dimension 1, but got size ", labels.size(-1), place);
+  check(labels.size(0) == wanted, "Expected tensor to have size ", wanted, " at dimension 0, but got size ", labels.size(0), place);
+  check(labels.dim() == 1 || labels.size(1) >= longest, "Expected tensor to have size at least ", longest, " at dimension 1, but got size ",
+        labels.size(-1), place);
   const std::vector<int64_t> inputs = input_lengths.vec(), lengths = target_lengths.vec();
   const Tensor rows = label_rows(labels, lengths, longest);
   Tensor losses;
@@ -128,17 +119,15 @@ Tensor ctc_loss(const Operand& log_probs, const Operand& targets, IntArrayRef in
   }
   // PyTorch's gradient is that of the logits before a log_softmax.
   if (batch > 0 && requires_grad(probs) && GradMode::is_enabled()) losses = losses + probability_gradient(probs, inputs);
-  if (zero_infinity)
-    losses = where(losses == kInfinity, zeros({}, losses.options().requires_grad(false)), losses);
-  if (reduction == Reduction::Mean)
-    return mean(losses / clamp_min(tensor(lengths, kLong).to(losses.scalar_type()), 1));
+  if (zero_infinity) losses = where(losses == kInfinity, zeros({}, losses.options().requires_grad(false)), losses);
+  if (reduction == Reduction::Mean) return mean(losses / clamp_min(tensor(lengths, kLong).to(losses.scalar_type()), 1));
   if (reduction == Reduction::Sum) return sum(losses);
   return batched ? losses : losses.squeeze(0);
 }
-Tensor ctc_loss(const Operand& log_probs, const Operand& targets, const Operand& input_lengths,
-                const Operand& target_lengths, int64_t blank, int64_t reduction, bool zero_infinity) {
-  return ctc_loss(log_probs, targets, lengths_of(input_lengths, "input_lengths"),
-                  lengths_of(target_lengths, "target_lengths"), blank, reduction, zero_infinity);
+Tensor ctc_loss(const Operand& log_probs, const Operand& targets, const Operand& input_lengths, const Operand& target_lengths,
+                int64_t blank, int64_t reduction, bool zero_infinity) {
+  return ctc_loss(log_probs, targets, lengths_of(input_lengths, "input_lengths"), lengths_of(target_lengths, "target_lengths"), blank,
+                  reduction, zero_infinity);
 }
 
 }  // namespace tenon

@@ -75,8 +75,7 @@ Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> c
     });
   check(x1.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ", x1.dim(), "D");
   check(x2.dim() >= 2, "cdist only supports at least 2D tensors, X2 got: ", x2.dim(), "D");
-  check(x1.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns. X1: ", x1.size(-1),
-        " X2: ", x2.size(-1));
+  check(x1.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns. X1: ", x1.size(-1), " X2: ", x2.size(-1));
   check(x1.is_floating_point(), "cdist only supports floating-point dtypes, X1 got: ", x1.scalar_type());
   check(x2.is_floating_point(), "cdist only supports floating-point dtypes, X2 got: ", x2.scalar_type());
   check(p >= 0, "cdist only supports non-negative p values");
@@ -84,11 +83,9 @@ Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> c
   check(mode >= 0 && mode <= 2, "possible modes: 0, 1, 2, but was: ", mode);
   const bool by_product = p == 2 && (mode == 1 || (mode == 0 && std::max(x1.size(-2), x2.size(-2)) > 25));
   if (!by_product && x1.numel() > 0 && x2.numel() > 0) check_wide("cdist", x1);
-  check(x1.scalar_type() == x2.scalar_type(), "expected scalar type ", x1.scalar_type(), " but found ",
-        x2.scalar_type());
+  check(x1.scalar_type() == x2.scalar_type(), "expected scalar type ", x1.scalar_type(), " but found ", x2.scalar_type());
   if (x1.size(-1) == 0) {
-    Dims shape = broadcast_shape({x1.sizes().data(), x1.sizes().size() - 2},
-                                 {x2.sizes().data(), x2.sizes().size() - 2});
+    Dims shape = broadcast_shape({x1.sizes().data(), x1.sizes().size() - 2}, {x2.sizes().data(), x2.sizes().size() - 2});
     for (int64_t rows : {x1.size(-2), x2.size(-2)}) shape.push_back(rows);
     return zeros(ref(shape), x1.options());
   }

@@ -85,10 +85,10 @@ namespace {
 
 enum class BagMode : int64_t { Sum, Mean, Max };
 
-void check_bags(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
-                const MaybeTensor& per_sample, BagMode mode, bool include_last) {
-  check(isIntegralType(indices.scalar_type(), false),
-        "embedding_bag: expected indices of an integer type, but got ", indices.scalar_type());
+void check_bags(const Tensor& weight, const Tensor& indices, const Tensor& offsets, const MaybeTensor& per_sample, BagMode mode,
+                bool include_last) {
+  check(isIntegralType(indices.scalar_type(), false), "embedding_bag: expected indices of an integer type, but got ",
+        indices.scalar_type());
   check(indices.dim() == 1, "input has to be a 1D or 2D Tensor, but got Tensor of dimension ", indices.dim());
   check(offsets.dim() == 1, "offsets has to be a 1D Tensor, but got Tensor of dimension ", offsets.dim());
   check(weight.dim() == 2, "weight has to be a 2D Tensor, but got Tensor of dimension ", weight.dim());
@@ -97,10 +97,9 @@ void check_bags(const Tensor& weight, const Tensor& indices, const Tensor& offse
   if (given(per_sample)) {
     check(mode == BagMode::Sum, "embedding_bag: per_sample_weights only supported with mode='sum'");
     check(per_sample->dim() == 1 && per_sample->numel() == indices.numel(),
-          "expected per_sample_weights to have the same shape as indices, but got ", per_sample->sizes(),
-          " and ", indices.sizes());
-    check(per_sample->scalar_type() == weight.scalar_type(), "expected scalar type ", weight.scalar_type(),
-          " but found ", per_sample->scalar_type());
+          "expected per_sample_weights to have the same shape as indices, but got ", per_sample->sizes(), " and ", indices.sizes());
+    check(per_sample->scalar_type() == weight.scalar_type(), "expected scalar type ", weight.scalar_type(), " but found ",
+          per_sample->scalar_type());
   }
 }
 
@@ -127,29 +126,24 @@ Tensor starts_of(const Tensor& offsets, int64_t bags, int64_t count) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Operand& weight, const Operand& indices,
-                                                         const Operand& offsets, bool scale_grad_by_freq,
-                                                         int64_t mode, bool sparse,
-                                                         const MaybeTensor& per_sample_weights,
-                                                         bool include_last_offset,
+std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Operand& weight, const Operand& indices, const Operand& offsets,
+                                                         bool scale_grad_by_freq, int64_t mode, bool sparse,
+                                                         const MaybeTensor& per_sample_weights, bool include_last_offset,
                                                          optional<int64_t> padding_idx) {
   const auto how = static_cast<BagMode>(mode);
   check_bags(weight, indices, offsets, per_sample_weights, how, include_last_offset);
-  const int64_t count = indices.numel(), bags = offsets.size(0) - (include_last_offset ? 1 : 0),
-                width = weight.size(1);
+  const int64_t count = indices.numel(), bags = offsets.size(0) - (include_last_offset ? 1 : 0), width = weight.size(1);
   int64_t padding = -1;
   if (padding_idx) {
-    check(*padding_idx >= -weight.size(0) && *padding_idx < weight.size(0),
-          "padding_idx must be within the number of embeddings, -", weight.size(0), " through ",
-          weight.size(0) - 1, ", but got ", *padding_idx);
+    check(*padding_idx >= -weight.size(0) && *padding_idx < weight.size(0), "padding_idx must be within the number of embeddings, -",
+          weight.size(0), " through ", weight.size(0) - 1, ", but got ", *padding_idx);
     padding = *padding_idx < 0 ? *padding_idx + weight.size(0) : *padding_idx;
   }
   const TensorOptions longs = TensorOptions(kLong).device(indices.device());
   const ScalarType type = promoteTypes(indices.scalar_type(), offsets.scalar_type());  // of counts and places
   const Tensor starts = starts_of(offsets, bags, count);
-  const Tensor bag = bags == 0 ? zeros(0, longs)
-                               : clamp(bucketize(arange(count, longs), starts, false, true) - 1, Scalar(0),
-                                       Scalar(bags - 1));
+  const Tensor bag =
+      bags == 0 ? zeros(0, longs) : clamp(bucketize(arange(count, longs), starts, false, true) - 1, Scalar(0), Scalar(bags - 1));
   const Tensor inputs = bags == 0 ? indices.slice(0, 0, 0) : Tensor(indices);
   const Tensor kept = ne(inputs, padding);
   const Tensor sizes = index_add(zeros(bags, longs), 0, bag, kept.to(kLong));
@@ -162,8 +156,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Operand& weight, 
     const Scalar infinity = std::numeric_limits<double>::infinity();
     const Tensor lowest = full({}, -infinity, plain);
     const Tensor values = rows.detach();
-    const Tensor largest = scatter_reduce(full({bags, width}, -infinity, plain), 0, places,
-                                          where(kept.unsqueeze(1), values, lowest), "amax");
+    const Tensor largest =
+        scatter_reduce(full({bags, width}, -infinity, plain), 0, places, where(kept.unsqueeze(1), values, lowest), "amax");
     // Which index gave each maximum: the first of its bag. Its row alone has the gradient.
     const Tensor is_largest = logical_or(values == index_select(largest, 0, bag), isnan(values));
     const Tensor has_it = logical_and(kept.unsqueeze(1), is_largest);

@@ -28,14 +28,11 @@ struct Pooling {
   int64_t size(size_t d) const { return x.size(2 + static_cast<int64_t>(d)); }
 };
 
-Pooling checked_pooling(const char* who, const Tensor& self, IntArrayRef kernel, IntArrayRef output,
-                        size_t dims) {
+Pooling checked_pooling(const char* who, const Tensor& self, IntArrayRef kernel, IntArrayRef output, size_t dims) {
   const int64_t rank = dims;
   const char* const names[] = {"time", "height", "width"};
-  check(kernel.size() == dims || kernel.size() == 1, who,
-        ": kernel_size must either be a single Int or tuple of Ints");
-  check(output.size() == dims || output.size() == 1, who,
-        ": output_size must either be a single Int or tuple of Ints");
+  check(kernel.size() == dims || kernel.size() == 1, who, ": kernel_size must either be a single Int or tuple of Ints");
+  check(output.size() == dims || output.size() == 1, who, ": output_size must either be a single Int or tuple of Ints");
   check(self.dim() == rank + 1 || self.dim() == rank + 2, who, "(): Expected ", rank + 1, "D or ", rank + 2,
         "D tensor, but got: ", self.sizes());
   check(self.is_floating_point(), '"', who, "\" not implemented for '", self.scalar_type(), "'");
@@ -47,8 +44,7 @@ Pooling checked_pooling(const char* who, const Tensor& self, IntArrayRef kernel,
   for (size_t d = 0; d < dims; ++d) {
     const int64_t k = pooling.kernel[d], out = pooling.output[d], size = pooling.size(d);
     const char* const name = names[3 - dims + d];
-    check(out + k - 1 <= size, who, "(): pool ", name, " ", k, " too large relative to input ", name, " ",
-          size);
+    check(out + k - 1 <= size, who, "(): pool ", name, " ", k, " too large relative to input ", name, " ", size);
     check(out > 0 && k > 0, who, "(): kernel and output sizes must be greater than zero");
   }
   return pooling;
@@ -61,8 +57,7 @@ void check_samples(const Pooling& pooling, const Tensor& samples) {
   check(samples.dim() == 3, "Expect _random_samples to have 3 dimensions, got ", samples.dim());
   check(samples.size(0) >= x.size(0), "Expect _random_samples.size(0) no less then input batch size.");
   check(samples.size(1) == x.size(1), "Expect _random_samples.size(1) equals to input channel size.");
-  check(samples.size(2) == dims, "Expect _random_samples.size(2) equals to ", dims, "; got ", samples.size(2),
-        ".");
+  check(samples.size(2) == dims, "Expect _random_samples.size(2) equals to ", dims, "; got ", samples.size(2), ".");
 }
 
 // Positions in the flat plane of every window's elements, [N, C, output..., elements of a window].
@@ -95,8 +90,8 @@ Tensor window_places(const Pooling& pooling, const Tensor& samples) {
   return clamp(places.permute(order).reshape(shape), Scalar(0), Scalar(stride - 1));
 }
 
-std::tuple<Tensor, Tensor> fractional_max_pool(const char* who, const Tensor& self, IntArrayRef kernel,
-                                               IntArrayRef output, const Tensor& samples, size_t dims) {
+std::tuple<Tensor, Tensor> fractional_max_pool(const char* who, const Tensor& self, IntArrayRef kernel, IntArrayRef output,
+                                               const Tensor& samples, size_t dims) {
   const Pooling pooling = checked_pooling(who, self, kernel, output, dims);
   check_samples(pooling, samples);
   const Tensor index = window_places(pooling, samples);
@@ -109,15 +104,15 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const char* who, const Tensor& se
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> fractional_max_pool2d(const Operand& self, IntArrayRef kernel_size,
-                                                 IntArrayRef output_size, const Operand& random_samples) {
+std::tuple<Tensor, Tensor> fractional_max_pool2d(const Operand& self, IntArrayRef kernel_size, IntArrayRef output_size,
+                                                 const Operand& random_samples) {
   GradScope scope("FractionalMaxPool2DBackward0", self);
   check_not_differentiated(Tensor(random_samples), "fractional_max_pool2d", "random_samples");
   scope.derivative_reads(reads_operand(0));
   return fractional_max_pool("fractional_max_pool2d", self, kernel_size, output_size, random_samples, 2);
 }
-std::tuple<Tensor, Tensor> fractional_max_pool3d(const Operand& self, IntArrayRef kernel_size,
-                                                 IntArrayRef output_size, const Operand& random_samples) {
+std::tuple<Tensor, Tensor> fractional_max_pool3d(const Operand& self, IntArrayRef kernel_size, IntArrayRef output_size,
+                                                 const Operand& random_samples) {
   GradScope scope("FractionalMaxPool3DBackward0", self);
   check_not_differentiated(Tensor(random_samples), "fractional_max_pool3d", "random_samples");
   scope.derivative_reads(reads_operand(0));

@@ -16,13 +16,10 @@ enum class Padding : int64_t { Zeros, Border, Reflection };
 void check_grid(const Tensor& input, const Tensor& grid) {
   check(input.defined(), "grid_sampler(): expected input to not be undefined");
   check(grid.defined(), "grid_sampler(): expected grid to not be undefined");
-  check(input.device() == grid.device(),
-        "grid_sampler(): expected input and grid to be on same device, but input is on ", input.device(),
+  check(input.device() == grid.device(), "grid_sampler(): expected input and grid to be on same device, but input is on ", input.device(),
         " and grid is on ", grid.device());
-  check((input.dim() == 4 || input.dim() == 5) && input.dim() == grid.dim(), "grid_sampler(): expected ",
-        input.dim() == 5 ? "5D" : "4D",
-        " input and grid with same number of dimensions, but got input with sizes ", input.sizes(),
-        " and grid with sizes ", grid.sizes());
+  check((input.dim() == 4 || input.dim() == 5) && input.dim() == grid.dim(), "grid_sampler(): expected ", input.dim() == 5 ? "5D" : "4D",
+        " input and grid with same number of dimensions, but got input with sizes ", input.sizes(), " and grid with sizes ", grid.sizes());
   check(input.size(0) == grid.size(0),
         "grid_sampler(): expected grid and input to have same batch size, but got input "
         "with sizes ",
@@ -30,11 +27,9 @@ void check_grid(const Tensor& input, const Tensor& grid) {
   check(grid.size(-1) == input.dim() - 2, "grid_sampler(): expected grid to have size ", input.dim() - 2,
         " in last dimension, but got grid with sizes ", grid.sizes());
   for (int64_t d = 2; d < input.dim(); ++d)
-    check(input.size(d) > 0,
-          "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes ",
-          input.sizes(), " with dimension ", d, " being empty");
-  check(input.scalar_type() == grid.scalar_type(), "expected scalar type ", input.scalar_type(),
-        " but found ", grid.scalar_type());
+    check(input.size(d) > 0, "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes ", input.sizes(),
+          " with dimension ", d, " being empty");
+  check(input.scalar_type() == grid.scalar_type(), "expected scalar type ", input.scalar_type(), " but found ", grid.scalar_type());
 }
 
 // -1 ... 1 to the numbers of pixels: their centres, or with align_corners the outermost centres, are at the
@@ -78,8 +73,7 @@ class Sampler {
       const Tensor& x = point[tenon::at(axis)];
       const int64_t last = size(axis) - 1;
       const Tensor fits = logical_and(x >= 0, x <= last);
-      const Tensor offset =
-          clamp(clamp(nan_to_num(x), Scalar(0), Scalar(last)).to(kLong), Scalar(0), Scalar(last)) * stride;
+      const Tensor offset = clamp(clamp(nan_to_num(x), Scalar(0), Scalar(last)).to(kLong), Scalar(0), Scalar(last)) * stride;
       place = place.defined() ? place + offset : offset;
       inside = inside.defined() ? logical_and(inside, fits) : fits;
       stride *= size(axis);
@@ -129,18 +123,16 @@ std::vector<Tensor> cubic_weights(const Tensor& t) {
 }
 
 // The sum over the four neighbours along each axis from this one down to x; those beyond it are in `place`.
-Tensor cubic(const Sampler& sampler, const std::vector<Tensor>& point, int64_t axis, Padding padding,
-             bool align_corners, std::vector<Tensor>& place) {
+Tensor cubic(const Sampler& sampler, const std::vector<Tensor>& point, int64_t axis, Padding padding, bool align_corners,
+             std::vector<Tensor>& place) {
   if (axis < 0) return sampler.at(place);
   const Tensor& x = point[at(axis)];
   const Tensor first = floor(x);
   const std::vector<Tensor> weights = cubic_weights(x - first);
   Tensor sum;
   for (size_t i = 0; i < weights.size(); ++i) {
-    place[at(axis)] =
-        padded(first + (static_cast<double>(i) - 1), sampler.size(axis), padding, align_corners);
-    const Tensor part =
-        cubic(sampler, point, axis - 1, padding, align_corners, place) * weights[i].unsqueeze(1);
+    place[at(axis)] = padded(first + (static_cast<double>(i) - 1), sampler.size(axis), padding, align_corners);
+    const Tensor part = cubic(sampler, point, axis - 1, padding, align_corners, place) * weights[i].unsqueeze(1);
     sum = sum.defined() ? sum + part : part;
   }
   return sum;
@@ -148,8 +140,7 @@ Tensor cubic(const Sampler& sampler, const std::vector<Tensor>& point, int64_t a
 
 }  // namespace
 
-Tensor grid_sampler(const Operand& input, const Operand& grid, int64_t interpolation_mode,
-                    int64_t padding_mode, bool align_corners) {
+Tensor grid_sampler(const Operand& input, const Operand& grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners) {
   GradScope scope(input.dim() == 5 ? "GridSampler3DBackward0" : "GridSampler2DBackward0", input, grid);
   scope.derivative_reads(reads_operand(0) | reads_operand(1));
   const auto mode = static_cast<Interpolation>(interpolation_mode);
@@ -165,22 +156,19 @@ Tensor grid_sampler(const Operand& input, const Operand& grid, int64_t interpola
     point.push_back(mode == Interpolation::Cubic ? x : padded(x, sampler.size(axis), padding, align_corners));
   }
   std::vector<Tensor> place(point.size());
-  const Tensor result = mode == Interpolation::Nearest ? nearest(sampler, point)
-                        : mode == Interpolation::Linear
-                            ? linear(sampler, point)
-                            : cubic(sampler, point, sampler.dims() - 1, padding, align_corners, place);
+  const Tensor result = mode == Interpolation::Nearest  ? nearest(sampler, point)
+                        : mode == Interpolation::Linear ? linear(sampler, point)
+                                                        : cubic(sampler, point, sampler.dims() - 1, padding, align_corners, place);
   return half ? result.to(type) : result;
 }
-Tensor grid_sampler_2d(const Operand& input, const Operand& grid, int64_t interpolation_mode,
-                       int64_t padding_mode, bool align_corners) {
+Tensor grid_sampler_2d(const Operand& input, const Operand& grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners) {
   check(input.dim() == 4,
         "grid_sampler(): expected 4D input and grid with same number of dimensions, but got input with "
         "sizes ",
         input.sizes(), " and grid with sizes ", grid.sizes());
   return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners);
 }
-Tensor grid_sampler_3d(const Operand& input, const Operand& grid, int64_t interpolation_mode,
-                       int64_t padding_mode, bool align_corners) {
+Tensor grid_sampler_3d(const Operand& input, const Operand& grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners) {
   check(input.dim() == 5,
         "grid_sampler(): expected 5D input and grid with same number of dimensions, but got input with "
         "sizes ",
@@ -200,8 +188,7 @@ Tensor centres(int64_t count, bool align_corners, const TensorOptions& options) 
 }  // namespace
 
 Tensor affine_grid_generator(const Operand& theta, IntArrayRef size, bool align_corners) {
-  check(size.size() == 4 || size.size() == 5,
-        "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.");
+  check(size.size() == 4 || size.size() == 5, "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.");
   GradScope scope("AffineGridGeneratorBackward0", theta);
   scope.saves(kReadsNothing);
   const TensorOptions options = theta.options().requires_grad(false);
@@ -211,8 +198,7 @@ Tensor affine_grid_generator(const Operand& theta, IntArrayRef size, bool align_
   for (int64_t axis = 0; axis < dims; ++axis) {
     std::vector<int64_t> line(at(dims), 1);
     line[at(dims - 1 - axis)] = shape[at(dims - 1 - axis)];
-    columns.push_back(
-        expand(reshape(centres(shape[at(dims - 1 - axis)], align_corners, options), line), shape));
+    columns.push_back(expand(reshape(centres(shape[at(dims - 1 - axis)], align_corners, options), line), shape));
   }
   columns.push_back(ones(shape, options));
   const Tensor points = stack(columns, -1).reshape({1, -1, dims + 1}).expand({batch, -1, dims + 1});

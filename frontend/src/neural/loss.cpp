@@ -21,8 +21,7 @@ namespace tenon {
 namespace {
 
 Tensor reduced(const Tensor& loss, int64_t reduction) {
-  check(reduction >= Reduction::None && reduction < Reduction::END, reduction,
-        " is not a valid value for reduction");
+  check(reduction >= Reduction::None && reduction < Reduction::END, reduction, " is not a valid value for reduction");
   if (reduction == Reduction::Mean) return mean(loss);
   return reduction == Reduction::Sum ? sum(loss) : loss;
 }
@@ -39,14 +38,10 @@ Tensor formula(const Tensor& a, const Tensor& b, F f) {
   check_same_device(a, b);
   const ScalarType type = float_type(promoted(a, b));
   const Dims shape = broadcast_shape(a.sizes(), b.sizes());
-  return record_as(
-      f(broadcast(formula_operand(a, type), ref(shape)), broadcast(formula_operand(b, type), ref(shape))),
-      type);
+  return record_as(f(broadcast(formula_operand(a, type), ref(shape)), broadcast(formula_operand(b, type), ref(shape))), type);
 }
 
-Tensor weighted(const Tensor& loss, const MaybeTensor& weight) {
-  return given(weight) ? mul(loss, *weight) : loss;
-}
+Tensor weighted(const Tensor& loss, const MaybeTensor& weight) { return given(weight) ? mul(loss, *weight) : loss; }
 
 // A loss is a float: integers have none, unless the other operand makes one of them.
 void require_float(const Tensor& a, const Tensor& b, const char* kernel) {
@@ -55,8 +50,7 @@ void require_float(const Tensor& a, const Tensor& b, const char* kernel) {
 }
 
 void require_float(const Tensor& x, const char* kernel) {
-  check<NotImplementedError>(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(),
-                             "'");
+  check<NotImplementedError>(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(), "'");
 }
 
 }  // namespace
@@ -68,8 +62,7 @@ Tensor mse_loss(const Operand& x, const Operand& target, int64_t reduction) {
   require_float(x, target, "mse_cpu");
   const auto recorded = [&] {
     GradScope scope("MseLossBackward0", x, target);
-    return reduced(formula(x, target, [](const Expr& a, const Expr& b) { return (a - b) * (a - b); }),
-                   reduction);
+    return reduced(formula(x, target, [](const Expr& a, const Expr& b) { return (a - b) * (a - b); }), reduction);
   };
   return replayed_call("mse_loss", {static_cast<uint64_t>(reduction)}, recorded, x, target);
 }
@@ -129,12 +122,10 @@ Tensor for_each_element(const Tensor& target, const Tensor& x) {
 
 }  // namespace
 
-Tensor binary_cross_entropy(const Operand& x, const Operand& given_target, const MaybeTensor& weight,
-                            int64_t reduction) {
+Tensor binary_cross_entropy(const Operand& x, const Operand& given_target, const MaybeTensor& weight, int64_t reduction) {
   const CallScope call("binary_cross_entropy", x, given_target, weight);
   require_float(x, "binary_cross_entropy");
-  check(x.scalar_type() == given_target.scalar_type(), "Found dtype ", given_target.scalar_type(), " but expected ",
-        x.scalar_type());
+  check(x.scalar_type() == given_target.scalar_type(), "Found dtype ", given_target.scalar_type(), " but expected ", x.scalar_type());
   constexpr const char* kNoProbability = "all elements of input should be between 0 and 1";
   void* const note = value_note(impl(x).device(), kNoProbability, "binary_cross_entropy");
   if (!note) {
@@ -165,8 +156,8 @@ Tensor binary_cross_entropy(const Operand& x, const Operand& given_target, const
   };
   return reduced(weighted(formula(x, target, f), weight), reduction);
 }
-Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& target, const MaybeTensor& weight,
-                                        const MaybeTensor& pos_weight, int64_t reduction) {
+Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& target, const MaybeTensor& weight, const MaybeTensor& pos_weight,
+                                        int64_t reduction) {
   const CallScope call("binary_cross_entropy_with_logits", x, target, weight, pos_weight);
   require_float(x, "log_sigmoid_cpu");
   refuse_bool_difference(target.scalar_type() == kBool, target.scalar_type() == kBool);
@@ -182,9 +173,8 @@ Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& target,
   };
   if (given(pos_weight)) {
     const Dims shape = broadcast_shape(x.sizes(), target.sizes());
-    check(ref(broadcast_shape(ref(shape), pos_weight->sizes())) == ref(shape), "output with shape ",
-          ref(shape), " doesn't match the broadcast shape ",
-          ref(broadcast_shape(ref(shape), pos_weight->sizes())));
+    check(ref(broadcast_shape(ref(shape), pos_weight->sizes())) == ref(shape), "output with shape ", ref(shape),
+          " doesn't match the broadcast shape ", ref(broadcast_shape(ref(shape), pos_weight->sizes())));
   }
   return reduced(weighted(formula(x, target, f).to(target.scalar_type()), weight), reduction);
 }
@@ -201,8 +191,7 @@ Tensor kl_div(const Operand& x, const Operand& target, int64_t reduction, bool l
   };
   return reduced(each(), reduction);
 }
-Tensor poisson_nll_loss(const Operand& x, const Operand& target, bool log_input, bool full, double eps,
-                        int64_t reduction) {
+Tensor poisson_nll_loss(const Operand& x, const Operand& target, bool log_input, bool full, double eps, int64_t reduction) {
   const CallScope call("poisson_nll_loss", x, target);
   refuse_bool_difference(promoted(x, target) == kBool, false);
   const auto f = [&](const Expr& v, const Expr& t) {
@@ -271,8 +260,8 @@ Expr class_weights(const MaybeTensor& weight, size_t axis, const Expr& like) {
 }
 
 // `note`: of targets that the device checks (check_targets).
-Classes classes_of(const Expr& logs, ScalarType type, const Tensor& target, const MaybeTensor& weight,
-                   int64_t ignore_index, size_t axis, void* note) {
+Classes classes_of(const Expr& logs, ScalarType type, const Tensor& target, const MaybeTensor& weight, int64_t ignore_index, size_t axis,
+                   void* note) {
   Dims shape = logs.node->shape();
   const Expr index{iota_node(shape, static_cast<int64_t>(axis))};
   Dims with_class = dims_of(target.sizes());
@@ -285,8 +274,7 @@ Classes classes_of(const Expr& logs, ScalarType type, const Tensor& target, cons
   }
   const Expr wanted = broadcast(Expr{ir::reshape(each.node, with_class)}, ref(shape));
   Expr picked = index == wanted;
-  if (ignore_index >= 0 && ignore_index < shape[axis])
-    picked = picked & apply(Op::Ne, wanted, number(wanted, Scalar(ignore_index)));
+  if (ignore_index >= 0 && ignore_index < shape[axis]) picked = picked & apply(Op::Ne, wanted, number(wanted, Scalar(ignore_index)));
   return {logs, axis, picked, class_weights(weight, axis, logs), type};
 }
 
@@ -327,49 +315,43 @@ void* check_targets(const Tensor& target, int64_t classes, int64_t ignore_index)
   const HostView view = host_view(dense);
   const auto* data = reinterpret_cast<const int64_t*>(view.data);
   for (int64_t i = 0; i < dense.numel(); ++i) {
-    check<IndexError>((data[i] >= 0 && data[i] < classes) || data[i] == ignore_index, "Target ", data[i],
-                      " is out of bounds.");
+    check<IndexError>((data[i] >= 0 && data[i] < classes) || data[i] == ignore_index, "Target ", data[i], " is out of bounds.");
   }
   return nullptr;
 }
 
 // What nll_loss and nll_loss2d check, with the errors in their order.
-void* check_classes(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t ignore_index,
-                   size_t axis) {
+void* check_classes(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t ignore_index, size_t axis) {
   const int64_t classes = x.size(axis);
   check_not_differentiated(weight, x.dim() <= 2 ? "nll_loss_forward" : "nll_loss2d_forward", "weight");
-  check(!given(weight) || (weight->dim() == 1 && weight->numel() == classes),
-        "weight tensor should be defined either for all ", classes,
-        " classes or no classes but got weight tensor of shape: ",
-        given(weight) ? weight->sizes() : IntArrayRef());
-  check(target.scalar_type() == kLong || target.scalar_type() == kByte,
-        "expected target dtype to be Long or Byte, but got ", target.scalar_type());
-  check(!given(weight) || weight->scalar_type() == x.scalar_type(), "expected scalar type ", x.scalar_type(),
-        " but found ", given(weight) ? weight->scalar_type() : kFloat);
+  check(!given(weight) || (weight->dim() == 1 && weight->numel() == classes), "weight tensor should be defined either for all ", classes,
+        " classes or no classes but got weight tensor of shape: ", given(weight) ? weight->sizes() : IntArrayRef());
+  check(target.scalar_type() == kLong || target.scalar_type() == kByte, "expected target dtype to be Long or Byte, but got ",
+        target.scalar_type());
+  check(!given(weight) || weight->scalar_type() == x.scalar_type(), "expected scalar type ", x.scalar_type(), " but found ",
+        given(weight) ? weight->scalar_type() : kFloat);
   return check_targets(target, classes, ignore_index);
 }
 
 void check_rows(const Tensor& x, const Tensor& target) {
   check(x.dim() > 0 && x.dim() <= 2, "input tensor should be 1D or 2D");
   check(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
-  check((x.dim() == 1 && target.dim() == 0) || (target.dim() == 1 && x.size(0) == target.size(0)),
-        "size mismatch (got input: ", x.sizes(), ", target: ", target.sizes(), ")");
+  check((x.dim() == 1 && target.dim() == 0) || (target.dim() == 1 && x.size(0) == target.size(0)), "size mismatch (got input: ", x.sizes(),
+        ", target: ", target.sizes(), ")");
 }
 
 // One row of classes takes its target with or without a dim.
 Tensor target_of(const Tensor& x, const Tensor& target) {
   if (x.dim() != 1 || target.dim() != 1) return target;
-  check<ValueError>(target.size(0) == 1, "For 1D input, 1D target must have size 1, but got target size: ",
-                    target.size(0));
+  check<ValueError>(target.size(0) == 1, "For 1D input, 1D target must have size 1, but got target size: ", target.size(0));
   return target.reshape(IntArrayRef());
 }
 
 // The axis of the classes, after the checks of the shapes of x and target.
 size_t check_shapes(const Tensor& x, const Tensor& target) {
   check<ValueError>(x.dim() >= 1, "Expected 1 or more dimensions (got 0)");
-  check<ValueError>(x.dim() == 1 || target.dim() == 0 || x.size(0) == target.size(0),
-                    "Expected input batch_size (", x.size(0), ") to match target batch_size (",
-                    target.dim() ? target.size(0) : 0, ").");
+  check<ValueError>(x.dim() == 1 || target.dim() == 0 || x.size(0) == target.size(0), "Expected input batch_size (", x.size(0),
+                    ") to match target batch_size (", target.dim() ? target.size(0) : 0, ").");
   if (x.dim() <= 2) {
     check_rows(x, target);
     return static_cast<size_t>(x.dim() - 1);
@@ -380,8 +362,7 @@ size_t check_shapes(const Tensor& x, const Tensor& target) {
   return 1;
 }
 
-Tensor index_loss(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t reduction,
-                  int64_t ignore_index) {
+Tensor index_loss(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t reduction, int64_t ignore_index) {
   const size_t axis = check_shapes(x, target);
   require_float(x, "nll_loss_out_frame");
   void* const note = check_classes(x, target, weight, ignore_index, axis);
@@ -389,16 +370,13 @@ Tensor index_loss(const Tensor& x, const Tensor& target, const MaybeTensor& weig
   return pick_loss(classes_of(logs, x.scalar_type(), target, weight, ignore_index, axis, note), reduction, 0);
 }
 
-Tensor probability_loss(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t reduction,
-                        double smoothing) {
+Tensor probability_loss(const Tensor& x, const Tensor& target, const MaybeTensor& weight, int64_t reduction, double smoothing) {
   const size_t axis = x.dim() == 1 ? 0 : 1;
   const int64_t classes = x.size(axis);
-  check(target.is_floating_point(), "Expected floating point type for target with class probabilities, got ",
-        target.scalar_type());
+  check(target.is_floating_point(), "Expected floating point type for target with class probabilities, got ", target.scalar_type());
   check(!given(weight) || (weight->dim() == 1 && weight->numel() == classes),
         "cross_entropy: weight tensor should be defined either for all ", classes,
-        " classes or no classes but got weight tensor of shape: ",
-        given(weight) ? weight->sizes() : IntArrayRef());
+        " classes or no classes but got weight tensor of shape: ", given(weight) ? weight->sizes() : IntArrayRef());
   const Expr logs = formula_operand(log_softmax(x, static_cast<int64_t>(axis)), x.scalar_type());
   Expr wanted = cast(Expr{node_of(target)}, logs.dtype());
   if (smoothing > 0) wanted = wanted * (1 - smoothing) + smoothing / static_cast<double>(classes);
@@ -412,8 +390,7 @@ Tensor probability_loss(const Tensor& x, const Tensor& target, const MaybeTensor
 
 }  // namespace
 
-Tensor nll_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
-                int64_t ignore_index) {
+Tensor nll_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction, int64_t ignore_index) {
   const CallScope call("nll_loss", x, target, weight);
   GradScope scope("NllLossBackward0", x, weight);
   scope.derivative_reads(reads_operand(0));
@@ -422,21 +399,16 @@ Tensor nll_loss(const Operand& x, const Operand& target, const MaybeTensor& weig
   check_rows(x, classes);
   return index_loss(x, classes, weight, reduction, ignore_index);
 }
-Tensor nll_loss2d(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
-                  int64_t ignore_index) {
+Tensor nll_loss2d(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction, int64_t ignore_index) {
   const CallScope call("nll_loss2d", x, target, weight);
   GradScope scope("NllLoss2DBackward0", x, weight);
   scope.derivative_reads(reads_operand(0));
   scope.saves(reads_operand(0) | reads_operand(1), target);
-  check(
-      target.dim() == 3,
-      "only batches of spatial targets supported (3D tensors) but got targets of dimension: ", target.dim());
-  check(x.dim() == 4,
-        "only batches of spatial inputs supported (4D tensors), but got input of dimension: ", x.dim());
+  check(target.dim() == 3, "only batches of spatial targets supported (3D tensors) but got targets of dimension: ", target.dim());
+  check(x.dim() == 4, "only batches of spatial inputs supported (4D tensors), but got input of dimension: ", x.dim());
   return index_loss(x, target, weight, reduction, ignore_index);
 }
-Tensor nll_loss_nd(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
-                   int64_t ignore_index) {
+Tensor nll_loss_nd(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction, int64_t ignore_index) {
   const CallScope call("nll_loss_nd", x, target, weight);
   GradScope scope(x.dim() <= 2 ? "NllLossBackward0" : "NllLoss2DBackward0", x, weight);
   scope.derivative_reads(reads_operand(0));
@@ -451,12 +423,9 @@ Tensor recorded_cross_entropy(const Tensor& x, const Tensor& target, const Maybe
   GradScope scope(x.dim() <= 2 ? "NllLossBackward0" : "NllLoss2DBackward0", x, target, weight);
   const bool by_probability = x.sizes() == target.sizes();
   scope.saves(by_probability ? kReadsNothing : reads_operand(1) | reads_operand(2));  // and logarithms of its own
-  check(label_smoothing >= 0.0 && label_smoothing <= 1.0,
-        "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
-  if (by_probability)
-    check_same_device(x, target);
-  else
-    check_argument_device(x, target, "target", x.dim() <= 2 ? "nll_loss_forward" : "nll_loss2d_forward");
+  check(label_smoothing >= 0.0 && label_smoothing <= 1.0, "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
+  if (by_probability) check_same_device(x, target);
+  else check_argument_device(x, target, "target", x.dim() <= 2 ? "nll_loss_forward" : "nll_loss2d_forward");
   if (by_probability) {
     check(ignore_index < 0, "ignore_index is not supported for floating point target");
     return probability_loss(x, target, weight, reduction, label_smoothing);
@@ -466,35 +435,35 @@ Tensor recorded_cross_entropy(const Tensor& x, const Tensor& target, const Maybe
   const size_t axis = check_shapes(x, classes);
   void* const note = check_classes(x, classes, weight, ignore_index, axis);
   const Expr values = formula_operand(logs, x.scalar_type());
-  return pick_loss(classes_of(values, x.scalar_type(), classes, weight, ignore_index, axis, note), reduction,
-                   label_smoothing);
+  return pick_loss(classes_of(values, x.scalar_type(), classes, weight, ignore_index, axis, note), reduction, label_smoothing);
 }
 
 }  // namespace
 
-Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction,
-                          int64_t ignore_index, double label_smoothing) {
+Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTensor& weight, int64_t reduction, int64_t ignore_index,
+                          double label_smoothing) {
   const CallScope call("cross_entropy", x, target, weight);
   const bool by_class = x.dim() > 0 && x.sizes() != target.sizes();
   const int64_t classes = x.dim() > 1 ? x.size(1) : x.numel();
   void* const note = by_class ? target_note(target, classes) : nullptr;
-  ReplayedCall replayed("cross_entropy", {static_cast<uint64_t>(reduction), static_cast<uint64_t>(ignore_index),
-                                    std::bit_cast<uint64_t>(label_smoothing), reinterpret_cast<uint64_t>(note)}, x, target, weight);
+  ReplayedCall replayed("cross_entropy",
+                        {static_cast<uint64_t>(reduction), static_cast<uint64_t>(ignore_index), std::bit_cast<uint64_t>(label_smoothing),
+                         reinterpret_cast<uint64_t>(note)},
+                        x, target, weight);
   if (!replayed.can_replay()) return replayed.keep(recorded_cross_entropy(x, target, weight, reduction, ignore_index, label_smoothing));
   if (by_class && !note) check_targets(target, classes, ignore_index);
   return replayed.replay();
 }
 
-Tensor multi_margin_loss(const Operand& x, const Operand& target, const Scalar& p, const Scalar& margin,
-                         const MaybeTensor& weight, int64_t reduction) {
+Tensor multi_margin_loss(const Operand& x, const Operand& target, const Scalar& p, const Scalar& margin, const MaybeTensor& weight,
+                         int64_t reduction) {
   const CallScope call("multi_margin_loss", x, target, p, margin, weight);
   check_not_differentiated(weight, "multi_margin_loss", "weight");
   GradScope scope("MultiMarginLossBackward0", x, weight);
   check(p == Scalar(1) || p == Scalar(2), "multi_margin_loss: only p == 1 and p == 2 supported");
   check(x.dim() >= 1 && x.dim() <= 2 && x.numel() > 0,
         "Expected non-empty vector or matrix with optional 0-dim batch size, but got: ", x.sizes());
-  check((x.dim() == 1 && target.numel() == 1 && target.dim() <= 1) ||
-            (target.dim() == 1 && target.size(0) == x.size(0)),
+  check((x.dim() == 1 && target.numel() == 1 && target.dim() <= 1) || (target.dim() == 1 && target.size(0) == x.size(0)),
         "inconsistent target size, got: ", target.sizes());
   require_float(x, "multi_margin_loss");
   const size_t axis = static_cast<size_t>(x.dim() - 1);
@@ -521,22 +490,18 @@ Tensor hinge_embedding_loss(const Operand& x, const Operand& target, double marg
   };
   return reduced(formula(x, target.detach(), f).to(x.scalar_type()), reduction);
 }
-Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& target, double margin,
-                           int64_t reduction) {
+Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& target, double margin, int64_t reduction) {
   const CallScope call("margin_ranking_loss", a, b, target);
   return reduced(clamp_min(neg(target) * (a - b) + margin, 0), reduction);
 }
-Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& target, double margin,
-                             int64_t reduction) {
+Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& target, double margin, int64_t reduction) {
   const CallScope call("cosine_embedding_loss", a, b, target);
   check(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
   if (target.dim() == 1) {
-    check(a.dim() == 2 && b.dim() == 2,
-          "1D target tensor expects 2D input tensors, but found inputs with sizes ", a.sizes(), " and ",
+    check(a.dim() == 2 && b.dim() == 2, "1D target tensor expects 2D input tensors, but found inputs with sizes ", a.sizes(), " and ",
           b.sizes(), ".");
   } else {
-    check(a.dim() == 1 && b.dim() == 1,
-          "0D target tensor expects 1D input tensors, but found inputs with sizes ", a.sizes(), " and ",
+    check(a.dim() == 1 && b.dim() == 1, "0D target tensor expects 1D input tensors, but found inputs with sizes ", a.sizes(), " and ",
           b.sizes(), ".");
   }
   constexpr double eps = 1e-12;
@@ -548,8 +513,8 @@ Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& 
   };
   return reduced(formula(dot / sqrt(squares), target.detach(), f), reduction);  // the target is only compared
 }
-Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative,
-                           double margin, double p, double eps, bool swap, int64_t reduction) {
+Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative, double margin, double p, double eps,
+                           bool swap, int64_t reduction) {
   const CallScope call("triplet_margin_loss", anchor, positive, negative);
   check(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(),
         "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
@@ -581,12 +546,10 @@ Tensor multilabel_margin_loss(const Operand& self, const Operand& target, int64_
   scope.derivative_reads(reads_operand(0));
   check(self.dim() <= 2 && (self.dim() == 0 || self.size(-1) != 0),
         "Expected non-empty vector or matrix with optional 0-dim batch size, but got: ", self.sizes());
-  check(
-      self.dim() == 2 ? target.sizes() == self.sizes() : target.dim() <= 1 && target.numel() == self.numel(),
-      "inconsistent target size: ", target.sizes(), " for input of size: ", self.sizes());
+  check(self.dim() == 2 ? target.sizes() == self.sizes() : target.dim() <= 1 && target.numel() == self.numel(),
+        "inconsistent target size: ", target.sizes(), " for input of size: ", self.sizes());
   check(target.scalar_type() == kLong, "expected scalar type Long but found ", target.scalar_type());
-  check(self.is_floating_point(), "\"multilabel_margin_loss_forward_out_frame\" not implemented for '",
-        self.scalar_type(), "'");
+  check(self.is_floating_point(), "\"multilabel_margin_loss_forward_out_frame\" not implemented for '", self.scalar_type(), "'");
   const int64_t classes = self.dim() == 0 ? 1 : self.size(-1);
   const Tensor x = reshape(self, {-1, classes}), labels = labels_of(target, classes);
   const Tensor counts = cumprod((labels >= 0).to(kLong), 1) > 0;  // up to the first -1
@@ -596,8 +559,7 @@ Tensor multilabel_margin_loss(const Operand& self, const Operand& target, int64_
   const Tensor margin = 1 - gather(x, 1, label).unsqueeze(2) + x.unsqueeze(1);  // [N, labels, classes]
   const Tensor matters = logical_and(counts.unsqueeze(2), logical_not(is_label).unsqueeze(1));
   const Tensor losses =
-      sum(where(matters, relu(margin), zeros({}, x.options().requires_grad(false))), {1, 2}) /
-      static_cast<double>(classes);
+      sum(where(matters, relu(margin), zeros({}, x.options().requires_grad(false))), {1, 2}) / static_cast<double>(classes);
   if (reduction == Reduction::Mean) return mean(losses);
   if (reduction == Reduction::Sum) return sum(losses);
   return self.dim() == 2 ? losses : reshape(losses, {});

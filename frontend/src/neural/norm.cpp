@@ -41,11 +41,10 @@ Expr scaled(Expr y, const MaybeTensor& weight, const MaybeTensor& bias) {
 }
 
 void check_parameter(const MaybeTensor& t, const char* name, int64_t channels) {
-  check(!given(t) || t->numel() == channels, name, " should contain ", channels, " elements not ",
-        given(t) ? t->numel() : 0);
+  check(!given(t) || t->numel() == channels, name, " should contain ", channels, " elements not ", given(t) ? t->numel() : 0);
 }
-void check_parameters(const MaybeTensor& running_mean, const MaybeTensor& running_var, const MaybeTensor& weight,
-                      const MaybeTensor& bias, int64_t channels) {
+void check_parameters(const MaybeTensor& running_mean, const MaybeTensor& running_var, const MaybeTensor& weight, const MaybeTensor& bias,
+                      int64_t channels) {
   check_parameter(running_mean, "running_mean", channels);
   check_parameter(running_var, "running_var", channels);
   check_parameter(weight, "weight", channels);
@@ -55,8 +54,7 @@ void check_parameters(const MaybeTensor& running_mean, const MaybeTensor& runnin
 }
 
 void check_float(const Tensor& x, const char* kernel) {
-  check<NotImplementedError>(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(),
-                             "'");
+  check<NotImplementedError>(x.is_floating_point(), '"', kernel, "\" not implemented for '", x.scalar_type(), "'");
 }
 
 // running = (1 - momentum) * running + momentum * batch, in place.
@@ -83,17 +81,16 @@ Expr mean_of_samples(const Expr& x, int64_t samples, int64_t channels) {
 
 }  // namespace
 
-Tensor batch_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor& bias,
-                  const MaybeTensor& running_mean, const MaybeTensor& running_var, bool training,
-                  double momentum, double eps, bool) {
+Tensor batch_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor& bias, const MaybeTensor& running_mean,
+                  const MaybeTensor& running_var, bool training, double momentum, double eps, bool) {
   const CallScope call("batch_norm", x, weight, bias, running_mean, running_var);
   const BufferScope buffers;
   GradScope scope("NativeBatchNormBackward0", x, weight, bias);
   scope.derivative_reads(reads_operand(0) | reads_operand(1));
   check(x.dim() >= 2, "batch_norm: expected an input of at least 2 dimensions, got ", x.dim());
   const int64_t channels = x.size(1);
-  check(training || (given(running_mean) && given(running_var)),
-        given(running_mean) ? "running_var" : "running_mean", " must be defined in evaluation mode");
+  check(training || (given(running_mean) && given(running_var)), given(running_mean) ? "running_var" : "running_mean",
+        " must be defined in evaluation mode");
   check_parameters(running_mean, running_var, weight, bias, channels);
   check_float(x, "batch_norm");
   if (x.numel() == 0) return clone(x);
@@ -110,16 +107,14 @@ Tensor batch_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor
   return record_as(scaled(normalised(v, m.mean, m.variance, eps), weight, bias), x.scalar_type());
 }
 
-Tensor instance_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor& bias,
-                     const MaybeTensor& running_mean, const MaybeTensor& running_var, bool use_input_stats,
-                     double momentum, double eps, bool cudnn) {
+Tensor instance_norm(const Operand& x, const MaybeTensor& weight, const MaybeTensor& bias, const MaybeTensor& running_mean,
+                     const MaybeTensor& running_var, bool use_input_stats, double momentum, double eps, bool cudnn) {
   const CallScope call("instance_norm", x, weight, bias, running_mean, running_var);
   const BufferScope buffers;
   check(x.dim() >= 2, "Expected at least 2D input to instance_norm, got ", x.dim(), "D");
   check(use_input_stats || (given(running_mean) && given(running_var)),
         "Expected running_mean and running_var to be defined when use_input_stats is false");
-  if (!use_input_stats)
-    return batch_norm(x, weight, bias, running_mean, running_var, false, momentum, eps, cudnn);
+  if (!use_input_stats) return batch_norm(x, weight, bias, running_mean, running_var, false, momentum, eps, cudnn);
   GradScope scope("NativeBatchNormBackward0", x, weight, bias);
   scope.derivative_reads(reads_operand(0) | reads_operand(1));
   const int64_t channels = x.size(1);
@@ -131,22 +126,18 @@ Tensor instance_norm(const Operand& x, const MaybeTensor& weight, const MaybeTen
   for (int64_t d = 2; d < x.dim(); ++d) dims.push_back(d);
   const Moments m = dims.empty() ? Moments{v, number(v, 0.0)} : moments(v, dims);
   move_running(running_mean, mean_of_samples(m.mean, x.size(0), channels), momentum);
-  move_running(running_var,
-               mean_of_samples(unbiased(m.variance, x.numel() / (x.size(0) * channels)), x.size(0), channels),
-               momentum);
+  move_running(running_var, mean_of_samples(unbiased(m.variance, x.numel() / (x.size(0) * channels)), x.size(0), channels), momentum);
   return record_as(scaled(normalised(v, m.mean, m.variance, eps), weight, bias), x.scalar_type());
 }
 
-Tensor group_norm(const Operand& x, int64_t num_groups, const MaybeTensor& weight, const MaybeTensor& bias,
-                  double eps, bool) {
+Tensor group_norm(const Operand& x, int64_t num_groups, const MaybeTensor& weight, const MaybeTensor& bias, double eps, bool) {
   GradScope scope("NativeGroupNormBackward0", x, weight, bias);
   scope.saves(reads_operand(0) | reads_operand(1));
   scope.derivative_reads(reads_operand(0) | reads_operand(1));
   check(x.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ", x.dim());
   check(num_groups > 0, "Expected num groups to be greater than 0, got ", num_groups);
   const int64_t channels = x.size(1);
-  check(channels % num_groups == 0,
-        "Expected number of channels in input to be divisible by num_groups, but got input of shape ",
+  check(channels % num_groups == 0, "Expected number of channels in input to be divisible by num_groups, but got input of shape ",
         x.sizes(), " and num_groups=", num_groups);
   for (const auto& [t, name] : {std::pair{&weight, "weight"}, std::pair{&bias, "bias"}}) {
     check(!given(*t) || ((*t)->dim() == 1 && (*t)->numel() == channels), "Expected ", name,
@@ -162,8 +153,8 @@ Tensor group_norm(const Operand& x, int64_t num_groups, const MaybeTensor& weigh
   return record_as(scaled(y, weight, bias), x.scalar_type());
 }
 
-Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional<Tensor>& weight,
-                  const optional<Tensor>& bias, double eps) {
+Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional<Tensor>& weight, const optional<Tensor>& bias,
+                  double eps) {
   const CallScope call("layer_norm", x, weight, bias);
   GradScope scope("NativeLayerNormBackward0", x, weight, bias);
   scope.derivative_reads(reads_operand(0) | reads_operand(1) | reads_operand(2));
@@ -176,15 +167,13 @@ Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional
   if (!fits) {
     std::string wanted = "[*";
     for (int64_t size : normalized_shape) wanted += ", " + std::to_string(size);
-    throw Error(text("Given normalized_shape=", normalized_shape, ", expected input with shape ", wanted,
-                     "], but got input of size", x.sizes()));
+    throw Error(
+        text("Given normalized_shape=", normalized_shape, ", expected input with shape ", wanted, "], but got input of size", x.sizes()));
   }
   for (const auto* affine : {&weight, &bias}) {
-    check(!given(*affine) || (*affine)->sizes() == normalized_shape, "Expected ",
-          affine == &weight ? "weight" : "bias", " to be of same shape as normalized_shape, but got ",
-          affine == &weight ? "weight" : "bias", " of shape ",
-          given(*affine) ? (*affine)->sizes() : IntArrayRef(),
-          " and normalized_shape = ", normalized_shape);
+    check(!given(*affine) || (*affine)->sizes() == normalized_shape, "Expected ", affine == &weight ? "weight" : "bias",
+          " to be of same shape as normalized_shape, but got ", affine == &weight ? "weight" : "bias", " of shape ",
+          given(*affine) ? (*affine)->sizes() : IntArrayRef(), " and normalized_shape = ", normalized_shape);
   }
   Dims dims;
   for (int64_t d = kept; d < x.dim(); ++d) dims.push_back(d);
@@ -198,8 +187,7 @@ Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional
   return record_as(y, x.scalar_type());
 }
 
-Tensor rms_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeTensor& weight,
-                optional<double> eps) {
+Tensor rms_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeTensor& weight, optional<double> eps) {
   GradScope scope("MulBackward0", input, weight);
   check(!normalized_shape.empty(),
         "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
@@ -213,8 +201,8 @@ Tensor rms_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeT
   if (rank < count || !(input.sizes().slice(rank - count) == normalized_shape)) {
     std::string shape;
     for (int64_t size : normalized_shape) shape += text(size, ", ");
-    throw Error(text("Given normalized_shape=", normalized_shape, ", expected input with shape [*",
-                     shape.substr(0, shape.size() - 2), "], but got input of size", input.sizes()));
+    throw Error(text("Given normalized_shape=", normalized_shape, ", expected input with shape [*", shape.substr(0, shape.size() - 2),
+                     "], but got input of size", input.sizes()));
   }
   const ScalarType type = input.scalar_type();
   check(isFloatingType(type), "\"rms_norm\" not implemented for '", type, "'");
@@ -230,8 +218,7 @@ Tensor rms_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeT
 // x / (k + alpha * the mean of the squares of `size` neighbouring channels) ** beta
 Tensor nn::functional::local_response_norm(const Operand& x, const LocalResponseNormFuncOptions& options) {
   const int64_t size = options.size();
-  check<ValueError>(x.dim() >= 3, "Expected 3D or higher dimensionality                          input (got ",
-                    x.dim(), " dimensions)");
+  check<ValueError>(x.dim() >= 3, "Expected 3D or higher dimensionality                          input (got ", x.dim(), " dimensions)");
   check(size > 0, "kernel size should be greater than zero, but got ", size);
   check_extents(size, "size");
   if (x.scalar_type() == kLong) return nn::functional::local_response_norm(x.to(get_default_dtype()), options);
@@ -245,8 +232,7 @@ Tensor nn::functional::local_response_norm(const Operand& x, const LocalResponse
   along_channels.count = channels;
   Window positions{plane, 1};
   positions.count = plane;
-  const NodeRef seen =
-      sliding_windows(squares, {along_channels, positions}, ir::constant(v.dtype(), int64_t{0}));
+  const NodeRef seen = sliding_windows(squares, {along_channels, positions}, ir::constant(v.dtype(), int64_t{0}));
   const Expr total{ir::reshape(ir::reduce(Op::Sum, seen, Dims{1, 2}), v.node->shape())};
   const Expr base = total / static_cast<double>(size) * options.alpha() + options.k();
   return record_as(v / apply(Op::Pow, base, number(base, options.beta())), x.scalar_type());

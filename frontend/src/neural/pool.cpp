@@ -34,8 +34,8 @@ struct Pool {
 
 Dims parameter(IntArrayRef values, size_t dims, const char* function, const char* name, const char* what) {
   static constexpr const char* kTuples[] = {"", "one int", "two ints", "three ints"};
-  check(values.size() == 1 || values.size() == dims, function, ": ", name, " must ", what,
-        "be a single int, or a tuple of ", kTuples[dims]);
+  check(values.size() == 1 || values.size() == dims, function, ": ", name, " must ", what, "be a single int, or a tuple of ",
+        kTuples[dims]);
   check_extents(values, name);
   return values.size() == 1 ? Dims(dims, values[0]) : dims_of(values);
 }
@@ -49,8 +49,8 @@ void check_input(const char* name, const Tensor& x, size_t dims) {
   check(fits, "non-empty 3D or 4D (batch mode) tensor expected for input");
 }
 
-Pool make_pool(const char* name, const Tensor& x, size_t dims, IntArrayRef kernel, IntArrayRef stride,
-               IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+Pool make_pool(const char* name, const Tensor& x, size_t dims, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
+               IntArrayRef dilation, bool ceil_mode) {
   Pool p{name, x, dims, parameter(kernel, dims, name, "kernel_size", "either "), {}, {}, {}, ceil_mode};
   p.stride = stride.empty() ? p.kernel : parameter(stride, dims, name, "stride", "either be omitted, ");
   p.padding = parameter(padding, dims, name, "padding", "either ");
@@ -74,18 +74,16 @@ Windows windows_of(const Pool& p) {
     check(p.dilation[d] > 0, "dilation should be greater than zero, but got ", ref(p.dilation));
     check(p.padding[d] >= 0, "pad must be non-negative, but got pad: ", p.padding[d]);
     check(p.padding[d] <= ((p.kernel[d] - 1) * p.dilation[d] + 1) / 2,
-          "pad should be at most half of effective kernel size, but got pad=", p.padding[d],
-          ", kernel_size=", p.kernel[d], " and dilation=", p.dilation[d]);
-    Window w{
-        p.input.sizes()[p.lead() + d], p.kernel[d], p.stride[d], p.padding[d], p.padding[d], p.dilation[d]};
+          "pad should be at most half of effective kernel size, but got pad=", p.padding[d], ", kernel_size=", p.kernel[d],
+          " and dilation=", p.dilation[d]);
+    Window w{p.input.sizes()[p.lead() + d], p.kernel[d], p.stride[d], p.padding[d], p.padding[d], p.dilation[d]};
     w.count = w.fitting(p.ceil_mode);
     windows.push_back(w);
   }
   const int64_t planes = p.input.size(-static_cast<int64_t>(p.dims) - 1);
   const bool fits = std::all_of(windows.begin(), windows.end(), [](const Window& w) { return w.count > 0; });
   check(fits, "Given input size: ", sizes_text(planes, windows, &Window::size),
-        ". Calculated output size: ", sizes_text(planes, windows, &Window::count),
-        ". Output size is too small");
+        ". Calculated output size: ", sizes_text(planes, windows, &Window::count), ". Output size is too small");
   return windows;
 }
 
@@ -142,20 +140,16 @@ Expr plane_index(const Expr& place, const Windows& windows, size_t lead) {
 Tensor max_values(const Pool& p) {
   const Windows windows = windows_of(p);
   const Dims shape = result_shape(p, windows);
-  if (ir::element_count(shape) == 0)
-    return record(constant_node(lowest(ir_type(p.input.scalar_type())), shape));
-  const NodeRef best =
-      ir::reduce(Op::ReduceMax, flat_windows(p, windows), Dims{static_cast<int64_t>(p.lead())});
+  if (ir::element_count(shape) == 0) return record(constant_node(lowest(ir_type(p.input.scalar_type())), shape));
+  const NodeRef best = ir::reduce(Op::ReduceMax, flat_windows(p, windows), Dims{static_cast<int64_t>(p.lead())});
   return record(ir::reshape(best, shape));
 }
 
 Tensor max_indices(const Pool& p) {
   const Windows windows = windows_of(p);
   const Dims shape = result_shape(p, windows);
-  if (ir::element_count(shape) == 0)
-    return record(constant_node(ir::constant(DType::I64, int64_t{0}), shape));
-  const NodeRef place =
-      ir::reduce(Op::ArgMax, flat_windows(p, windows), Dims{static_cast<int64_t>(p.lead())});
+  if (ir::element_count(shape) == 0) return record(constant_node(ir::constant(DType::I64, int64_t{0}), shape));
+  const NodeRef place = ir::reduce(Op::ArgMax, flat_windows(p, windows), Dims{static_cast<int64_t>(p.lead())});
   return record(plane_index({ir::reshape(place, shape)}, windows, p.lead()).node);
 }
 
@@ -163,10 +157,8 @@ Tensor max_indices(const Pool& p) {
 
 // How many positions of window i along a dim count: those within the input, or within the padded input.
 Expr counted(const Window& w, const Dims& shape, size_t dim, bool include_pad) {
-  const Expr first = position(shape, dim) * integer({iota_node(shape, 0)}, w.stride) -
-                     integer({iota_node(shape, 0)}, w.low);
-  const Expr end =
-      apply(Op::Min, first + integer(first, w.kernel), integer(first, w.size + (include_pad ? w.high : 0)));
+  const Expr first = position(shape, dim) * integer({iota_node(shape, 0)}, w.stride) - integer({iota_node(shape, 0)}, w.low);
+  const Expr end = apply(Op::Min, first + integer(first, w.kernel), integer(first, w.size + (include_pad ? w.high : 0)));
   return end - (include_pad ? first : apply(Op::Max, first, integer(first, 0)));
 }
 
@@ -181,8 +173,7 @@ Tensor average(const Pool& p, bool count_include_pad, optional<int64_t> divisor)
   const ScalarType type = p.input.scalar_type();
   const Windows windows = windows_of(p);
   const Dims shape = result_shape(p, windows);
-  if (ir::element_count(shape) == 0)
-    return record(constant_node(ir::constant(ir_type(type), int64_t{0}), shape));
+  if (ir::element_count(shape) == 0) return record(constant_node(ir::constant(ir_type(type), int64_t{0}), shape));
   const NodeRef x = formula_operand(p.input, type).node;
   Dims window_dims;
   for (size_t d = 0; d < p.dims; ++d) window_dims.push_back(static_cast<int64_t>(p.lead() + d));
@@ -232,18 +223,15 @@ std::string braced(const Dims& sizes) {
 Adaptive make_adaptive(const char* name, const Tensor& x, size_t dims, IntArrayRef output) {
   check(output.size() == 1 || output.size() == dims, name, ": output_size must be ", dims);
   const int64_t rank = x.dim(), d = static_cast<int64_t>(dims);
-  check(rank == d + 1 || rank == d + 2, name, "(): Expected ", d + 1, "D or ", d + 2, "D tensor, but got ",
-        x.sizes());
+  check(rank == d + 1 || rank == d + 2, name, "(): Expected ", d + 1, "D or ", d + 2, "D tensor, but got ", x.sizes());
   for (int64_t i = rank - d; i < rank; ++i) {
-    check(x.size(i) > 0, name,
-          "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ",
-          x.sizes(), " with dimension ", i, " being empty");
+    check(x.size(i) > 0, name, "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ", x.sizes(),
+          " with dimension ", i, " being empty");
   }
   Adaptive a{name, x, output.size() == 1 ? Dims(dims, output[0]) : dims_of(output)};
   for (size_t i = 0; i < dims; ++i) {
     if (a.output[i] == ExpandingArrayWithOptionalElem<1>::kAbsent) a.output[i] = a.in(i);
-    check(a.output[i] >= 0, name,
-          ": elements of output_size must be greater than or equal to 0 but received ", braced(a.output));
+    check(a.output[i] >= 0, name, ": elements of output_size must be greater than or equal to 0 but received ", braced(a.output));
   }
   return a;
 }
@@ -290,19 +278,15 @@ NodeRef without_dim(const NodeRef& x, size_t dim) {
   return ir::reshape(x, shape);
 }
 
-NodeRef reduce_dim(Op op, const Expr& x, size_t dim) {
-  return without_dim(ir::reduce(op, x.node, Dims{static_cast<int64_t>(dim)}), dim);
-}
+NodeRef reduce_dim(Op op, const Expr& x, size_t dim) { return without_dim(ir::reduce(op, x.node, Dims{static_cast<int64_t>(dim)}), dim); }
 
 Tensor adaptive_average(const Adaptive& a) {
   const ScalarType type = a.input.scalar_type();
-  check<NotImplementedError>(a.input.is_floating_point(), "\"adaptive_avg_pool2d_cpu\" not implemented for '",
-                             type, "'");
+  check<NotImplementedError>(a.input.is_floating_point(), "\"adaptive_avg_pool2d_cpu\" not implemented for '", type, "'");
   if (a.regular()) return average(regular_pool(a), true, nullopt);
   Dims result(span_of({a.input.sizes().data(), a.lead()}));
   result.append(a.output.data(), a.output.size());
-  if (checked_numel(ref(result)) == 0)
-    return record(constant_node(ir::constant(ir_type(type), int64_t{0}), result));
+  if (checked_numel(ref(result)) == 0) return record(constant_node(ir::constant(ir_type(type), int64_t{0}), result));
   NodeRef sum = formula_operand(a.input, type).node;
   for (size_t d = 0; d < a.dims(); ++d) {
     const Gathered g = gather_windows(sum, a.lead() + d, a.output[d]);
@@ -325,10 +309,8 @@ std::tuple<Tensor, Tensor> adaptive_maximum(const Adaptive& a) {
   }
   Dims result(span_of({a.input.sizes().data(), a.lead()}));
   result.append(a.output.data(), a.output.size());
-  const ir::Constant low = lowest(ir_type(a.input.scalar_type())),
-                     zero = ir::constant(DType::I64, int64_t{0});
-  if (checked_numel(ref(result)) == 0)
-    return {record(constant_node(low, result)), record(constant_node(zero, result))};
+  const ir::Constant low = lowest(ir_type(a.input.scalar_type())), zero = ir::constant(DType::I64, int64_t{0});
+  if (checked_numel(ref(result)) == 0) return {record(constant_node(low, result)), record(constant_node(zero, result))};
   NodeRef best = node_of(a.input);
   NodeRef index = iota_node(best->shape(), static_cast<int64_t>(a.lead() + a.dims() - 1));
   int64_t plane = a.in(a.dims() - 1);
@@ -356,72 +338,66 @@ constexpr const char* kAdaptiveAvgPoolGrad[] = {"SqueezeBackward1", "AdaptiveAvg
 
 }  // namespace
 
-#define TENON_DEFINE(dims, count)                                                                             \
-  Tensor max_pool##dims(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride,                     \
-                        IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {                          \
-    const CallScope call("max_pool" #dims, self);                                                             \
-    GradScope scope(kMaxPoolGrad[count - 1], self);                                                           \
-    scope.derivative_reads(reads_operand(0));                                                                 \
-    scope.saves(reads_operand(0) | kReadsIndices);                                                            \
-    scope.first_of_ties();                                                                                    \
-    return max_values(                                                                                        \
-        make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode));         \
-  }                                                                                                           \
-  std::tuple<Tensor, Tensor> max_pool##dims##_with_indices(const Operand& self, IntArrayRef kernel_size,      \
-                                                           IntArrayRef stride, IntArrayRef padding,           \
-                                                           IntArrayRef dilation, bool ceil_mode) {            \
-    GradScope scope(kMaxPoolGrad[count - 1], self);                                                           \
-    scope.derivative_reads(reads_operand(0));                                                                 \
-    scope.saves(reads_operand(0) | kReadsIndices);                                                            \
-    scope.first_of_ties();                                                                                    \
-    const Pool p =                                                                                            \
-        make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode);          \
-    return {max_values(p), max_indices(p)};                                                                   \
-  }                                                                                                           \
-  Tensor adaptive_avg_pool##dims(const Operand& self, IntArrayRef output_size) {                              \
-    const bool whole = count > 1 && std::ranges::all_of(output_size, [](int64_t size) { return size == 1; }); \
-    GradScope scope(whole ? "MeanBackward1" : kAdaptiveAvgPoolGrad[count - 1], self);                         \
-    if (!whole) scope.derivative_reads(reads_operand(0));                                                     \
-    scope.saves(whole ? kReadsNothing : reads_operand(0));                                                    \
-    return adaptive_average(make_adaptive("adaptive_avg_pool" #dims, self, count, output_size));              \
-  }                                                                                                           \
-  std::tuple<Tensor, Tensor> adaptive_max_pool##dims(const Operand& self, IntArrayRef output_size) {          \
-    GradScope scope(kAdaptiveMaxPoolGrad[count - 1], self);                                                   \
-    scope.derivative_reads(reads_operand(0));                                                                 \
-    scope.saves(reads_operand(0) | kReadsIndices);                                                            \
-    scope.first_of_ties();                                                                                    \
-    return adaptive_maximum(make_adaptive("adaptive_max_pool" #dims, self, count, output_size));              \
+#define TENON_DEFINE(dims, count)                                                                                                    \
+  Tensor max_pool##dims(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, \
+                        bool ceil_mode) {                                                                                            \
+    const CallScope call("max_pool" #dims, self);                                                                                    \
+    GradScope scope(kMaxPoolGrad[count - 1], self);                                                                                  \
+    scope.derivative_reads(reads_operand(0));                                                                                        \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                                                   \
+    scope.first_of_ties();                                                                                                           \
+    return max_values(make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode));                  \
+  }                                                                                                                                  \
+  std::tuple<Tensor, Tensor> max_pool##dims##_with_indices(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride,         \
+                                                           IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {              \
+    GradScope scope(kMaxPoolGrad[count - 1], self);                                                                                  \
+    scope.derivative_reads(reads_operand(0));                                                                                        \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                                                   \
+    scope.first_of_ties();                                                                                                           \
+    const Pool p = make_pool("max_pool" #dims, self, count, kernel_size, stride, padding, dilation, ceil_mode);                      \
+    return {max_values(p), max_indices(p)};                                                                                          \
+  }                                                                                                                                  \
+  Tensor adaptive_avg_pool##dims(const Operand& self, IntArrayRef output_size) {                                                     \
+    const bool whole = count > 1 && std::ranges::all_of(output_size, [](int64_t size) { return size == 1; });                        \
+    GradScope scope(whole ? "MeanBackward1" : kAdaptiveAvgPoolGrad[count - 1], self);                                                \
+    if (!whole) scope.derivative_reads(reads_operand(0));                                                                            \
+    scope.saves(whole ? kReadsNothing : reads_operand(0));                                                                           \
+    return adaptive_average(make_adaptive("adaptive_avg_pool" #dims, self, count, output_size));                                     \
+  }                                                                                                                                  \
+  std::tuple<Tensor, Tensor> adaptive_max_pool##dims(const Operand& self, IntArrayRef output_size) {                                 \
+    GradScope scope(kAdaptiveMaxPoolGrad[count - 1], self);                                                                          \
+    scope.derivative_reads(reads_operand(0));                                                                                        \
+    scope.saves(reads_operand(0) | kReadsIndices);                                                                                   \
+    scope.first_of_ties();                                                                                                           \
+    return adaptive_maximum(make_adaptive("adaptive_max_pool" #dims, self, count, output_size));                                     \
   }
 TENON_DEFINE(1d, 1)
 TENON_DEFINE(2d, 2)
 TENON_DEFINE(3d, 3)
 #undef TENON_DEFINE
 
-Tensor avg_pool1d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                  bool ceil_mode, bool count_include_pad) {
+Tensor avg_pool1d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+                  bool count_include_pad) {
   GradScope scope("SqueezeBackward1", self);
   scope.derivative_reads(reads_operand(0));
   scope.saves(reads_operand(0));
-  return average(make_pool("avg_pool1d", self, 1, kernel_size, stride, padding, 1, ceil_mode),
-                 count_include_pad, nullopt);
+  return average(make_pool("avg_pool1d", self, 1, kernel_size, stride, padding, 1, ceil_mode), count_include_pad, nullopt);
 }
-Tensor avg_pool2d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                  bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
+Tensor avg_pool2d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+                  bool count_include_pad, optional<int64_t> divisor_override) {
   GradScope scope("AvgPool2DBackward0", self);
   scope.derivative_reads(reads_operand(0));
   scope.saves(reads_operand(0));
   check(!divisor_override || *divisor_override != 0, "divisor must be not zero");
-  return average(make_pool("avg_pool2d", self, 2, kernel_size, stride, padding, 1, ceil_mode),
-                 count_include_pad, divisor_override);
+  return average(make_pool("avg_pool2d", self, 2, kernel_size, stride, padding, 1, ceil_mode), count_include_pad, divisor_override);
 }
-Tensor avg_pool3d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                  bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
+Tensor avg_pool3d(const Operand& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+                  bool count_include_pad, optional<int64_t> divisor_override) {
   GradScope scope("AvgPool3DBackward0", self);
   scope.derivative_reads(reads_operand(0));
   scope.saves(reads_operand(0));
   check(!divisor_override || *divisor_override != 0, "divisor must be not zero");
-  return average(make_pool("avg_pool3d", self, 3, kernel_size, stride, padding, 1, ceil_mode),
-                 count_include_pad, divisor_override);
+  return average(make_pool("avg_pool3d", self, 3, kernel_size, stride, padding, 1, ceil_mode), count_include_pad, divisor_override);
 }
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
-// A layer is one operation of the graph for each direction (ir/graph/recurrence.h). Where it cannot be, each step is an operation of its own, whose
-// graph and gradient are known from the third one on (replayed_call.h).
+// A layer is one operation of the graph for each direction (ir/graph/recurrence.h). Where it cannot be, each step is an operation of
+// its own, whose graph and gradient are known from the third one on (replayed_call.h).
 #include "frontend/src/neural/recurrent.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace tenon {
 namespace {
 
-// All that a step makes of the products of the input and of h with their weights, in the order in which it is made; h is the last one, and of
-// an LSTM c the one before. Its gradient reads the others.
+// All that a step makes of the products of the input and of h with their weights, in the order in which it is made; h is the last one,
+// and of an LSTM c the one before. Its gradient reads the others.
 
 // The gates input, forget, cell, output.
 std::vector<Tensor> lstm_step(const Tensor& from_input, const Tensor& from_state, const Tensor& c) {
@@ -42,8 +42,8 @@ std::vector<Tensor> step(RecurrentCell cell, const Tensor& from_input, const Ten
   return {};
 }
 
-// What the gradients of a step are made of: all that it made, and their gradients (undefined for none), which of all but h and c there are in a
-// second pass alone.
+// What the gradients of a step are made of: all that it made, and their gradients (undefined for none), which of all but h and c there
+// are in a second pass alone.
 struct StepValues {
   std::vector<Tensor> made, given;
   Tensor h, c, weight;  // h and c before it
@@ -199,7 +199,13 @@ LayerGradients differentiate_rows(RecurrentCell cell, bool backwards, const Grad
   StepGradients later;
   for (int64_t i = rows; i-- > 0;) {
     const int64_t row = backwards ? rows - 1 - i : i, before = backwards ? row + 1 : row - 1;
-    StepValues v{{}, {}, i == 0 ? h : blocks[-1][before], states == 1 ? Tensor() : i == 0 ? call.operand(2) : blocks[-2][before], call.operand(states + 1)};
+    StepValues v{{},
+                 {},
+                 i == 0 ? h : blocks[-1][before],
+                 states == 1 ? Tensor()
+                 : i == 0    ? call.operand(2)
+                             : blocks[-2][before],
+                 call.operand(states + 1)};
     for (size_t k = 0; k < count; ++k) {
       v.made.push_back(blocks[static_cast<int64_t>(k)][row]);
       v.given.push_back(given.defined() ? given[static_cast<int64_t>(k)][row] : Tensor());
@@ -223,12 +229,13 @@ LayerGradients gradients_of_layer(RecurrentCell cell, bool backwards, const Grad
   const size_t states = state_count(cell);
   if (GradMode::is_enabled() || call.given(0).defined()) return differentiate_rows(cell, backwards, call);
   const Tensor c = states == 2 ? call.operand(2) : Tensor(), dc = states == 2 ? call.given(2) : Tensor();
-  const NodeRef made = ir::recurrent_gradient(operands_of(cell, backwards, call.operand(1), c, call.operand(states + 1)), node_of(call.output(0)),
-                                              node_of(call.grad(1)), dc.defined() ? node_of(dc) : NodeRef());
+  const NodeRef made = ir::recurrent_gradient(operands_of(cell, backwards, call.operand(1), c, call.operand(states + 1)),
+                                              node_of(call.output(0)), node_of(call.grad(1)), dc.defined() ? node_of(dc) : NodeRef());
   const auto block = [&](int64_t k) { return record(ir::recurrent_block(made, k)); };
   const int64_t first = backwards ? call.output(1).size(0) - 1 : 0;
   const Tensor from_input = block(0);
-  return {from_input, cell == RecurrentCell::Gru ? block(1) : from_input, block(states == 2 ? -2 : -1)[first], states == 2 ? block(-1)[first] : Tensor()};
+  return {from_input, cell == RecurrentCell::Gru ? block(1) : from_input, block(states == 2 ? -2 : -1)[first],
+          states == 2 ? block(-1)[first] : Tensor()};
 }
 
 void differentiate_layer(RecurrentCell cell, bool backwards, GradCall& call) {
@@ -244,7 +251,8 @@ void differentiate_layer(RecurrentCell cell, bool backwards, GradCall& call) {
   if (call.wants(weight + 1)) call.give(weight + 1, g.from_h.sum({0, 1}));
 }
 
-// Whether one operation computes all of it. Halves round after each operation of a step; within another operation the steps must have gradients.
+// Whether one operation computes all of it. Halves round after each operation of a step; within another operation the steps must have
+// gradients.
 bool is_one_operation(const Tensor& from_input, const States& states, const Tensor& weight, const Tensor& bias) {
   const ScalarType type = from_input.scalar_type();
   const auto fits = [&](const Tensor& x) { return !x.defined() || (x.scalar_type() == type && x.device() == from_input.device()); };
@@ -260,8 +268,8 @@ Tensor run_rows(RecurrentCell cell, bool backwards, const Tensor& from_input, co
     GradScope scope("StackBackward0", from_input, h, c, weight, bias);
     scope.rule(kReadsOutput | operands_read(cell), [cell, backwards](GradCall& call) { differentiate_layer(cell, backwards, call); });
     scope.saves(operands_read(cell));  // the result is PyTorch's copy of what the steps made
-    const NodeRef node = ir::recurrent(operands_of(cell, backwards, h, c, weight), node_of(from_input), bias.defined() ? node_of(bias) : NodeRef(),
-                                       GradScope::is_recording());
+    const NodeRef node = ir::recurrent(operands_of(cell, backwards, h, c, weight), node_of(from_input),
+                                       bias.defined() ? node_of(bias) : NodeRef(), GradScope::is_recording());
     made = record(node);
     all_h = record(ir::recurrent_block(node, -1));
     if (c.defined()) all_c = record(ir::recurrent_block(node, -2));
@@ -399,9 +407,8 @@ void check_sequence(const Tensor& input, TensorList params, bool bias, int64_t l
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> lstm(const Operand& input, TensorList hx, TensorList params,
-                                        bool has_biases, int64_t num_layers, double dropout, bool train,
-                                        bool bidirectional, bool batch_first) {
+std::tuple<Tensor, Tensor, Tensor> lstm(const Operand& input, TensorList hx, TensorList params, bool has_biases, int64_t num_layers,
+                                        double dropout, bool train, bool bidirectional, bool batch_first) {
   check(hx.size() == 2, "lstm expects two hidden states");
   check_sequence(input, params, has_biases, num_layers, bidirectional);
   States states = hx.vec();
@@ -409,28 +416,24 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Operand& input, TensorList hx, Ten
       run({RecurrentCell::Lstm, params.vec(), num_layers, has_biases, bidirectional, batch_first, dropout, train}, input, states);
   return {out, states[0], states[1]};
 }
-#define TENON_DEFINE(name, cell)                                                                        \
-  std::tuple<Tensor, Tensor> name(const Operand& input, const Operand& hx, TensorList params,           \
-                                  bool has_biases, int64_t num_layers, double dropout, bool train,      \
-                                  bool bidirectional, bool batch_first) {                               \
-    check_sequence(input, params, has_biases, num_layers, bidirectional);                               \
-    States states{hx};                                                                                  \
-    const Tensor out =                                                                                  \
-        run({cell, params.vec(), num_layers, has_biases, bidirectional, batch_first, dropout, train},   \
-            input, states);                                                                             \
-    return {out, states[0]};                                                                            \
-  }                                                                                                     \
-  Tensor name##_cell(const Operand& input, const Operand& hx, const Operand& w_ih, const Operand& w_hh, \
-                     const optional<Tensor>& b_ih, const optional<Tensor>& b_hh) {                      \
-    return step(cell, linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), {hx}).back();                  \
+#define TENON_DEFINE(name, cell)                                                                                                      \
+  std::tuple<Tensor, Tensor> name(const Operand& input, const Operand& hx, TensorList params, bool has_biases, int64_t num_layers,    \
+                                  double dropout, bool train, bool bidirectional, bool batch_first) {                                 \
+    check_sequence(input, params, has_biases, num_layers, bidirectional);                                                             \
+    States states{hx};                                                                                                                \
+    const Tensor out = run({cell, params.vec(), num_layers, has_biases, bidirectional, batch_first, dropout, train}, input, states);  \
+    return {out, states[0]};                                                                                                          \
+  }                                                                                                                                   \
+  Tensor name##_cell(const Operand& input, const Operand& hx, const Operand& w_ih, const Operand& w_hh, const optional<Tensor>& b_ih, \
+                     const optional<Tensor>& b_hh) {                                                                                  \
+    return step(cell, linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), {hx}).back();                                                \
   }
 TENON_DEFINE(gru, RecurrentCell::Gru)
 TENON_DEFINE(rnn_tanh, RecurrentCell::Tanh)
 TENON_DEFINE(rnn_relu, RecurrentCell::Relu)
 #undef TENON_DEFINE
-std::tuple<Tensor, Tensor> lstm_cell(const Operand& input, TensorList hx, const Operand& w_ih,
-                                     const Operand& w_hh, const optional<Tensor>& b_ih,
-                                     const optional<Tensor>& b_hh) {
+std::tuple<Tensor, Tensor> lstm_cell(const Operand& input, TensorList hx, const Operand& w_ih, const Operand& w_hh,
+                                     const optional<Tensor>& b_ih, const optional<Tensor>& b_hh) {
   check(hx.size() == 2, "lstm_cell expects two hidden states");
   const std::vector<Tensor> made = lstm_step(linear(input, w_ih, b_ih), linear(hx[0], w_hh, b_hh), hx[1]);
   return {made[5], made[4]};

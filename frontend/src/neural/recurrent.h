@@ -23,11 +23,11 @@ struct Recurrence {
   bool bias, bidirectional, batch_first;
   double dropout;  // between layers
   bool training;
-  bool projects = false;             // h is the projection of an LSTM's output
+  bool projects = false;                  // h is the projection of an LSTM's output
   std::vector<int64_t> batch_sizes = {};  // of a packed sequence: the rows of each step, which lie one behind the other
 };
-// The last layer's h at each time; `states`, [layers * directions, batch, hidden] each, move on. input: [time, batch, features], or the packed
-// rows [rows, features].
+// The last layer's h at each time; `states`, [layers * directions, batch, hidden] each, move on. input: [time, batch, features], or the
+// packed rows [rows, features].
 Tensor run(const Recurrence& net, const Tensor& input, States& states);
 
 }  // namespace tenon

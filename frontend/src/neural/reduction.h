@@ -5,9 +5,7 @@
 
 namespace tenon::nn::functional {
 
-inline int64_t reduction_of(Tag tag) {
-  return tag == Tag::None ? Reduction::None : tag == Tag::Mean ? Reduction::Mean : Reduction::Sum;
-}
+inline int64_t reduction_of(Tag tag) { return tag == Tag::None ? Reduction::None : tag == Tag::Mean ? Reduction::Mean : Reduction::Sum; }
 template <typename Options>
 int64_t reduction_of(const Options& options) {
   return reduction_of(options.reduction().tag());

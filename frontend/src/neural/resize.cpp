@@ -24,15 +24,11 @@ struct Axis {
   int64_t in, out;
   double scale;
 
-  Expr index(const Dims& shape, DType type) const {
-    return cast(Expr{iota_node(shape, static_cast<int64_t>(dim))}, type);
-  }
+  Expr index(const Dims& shape, DType type) const { return cast(Expr{iota_node(shape, static_cast<int64_t>(dim))}, type); }
 };
 
 // x[..., index, ...]; the index has the result's shape.
-Expr take(const NodeRef& x, const Expr& index, const Axis& axis) {
-  return {ir::gather(x, index.node, static_cast<int64_t>(axis.dim))};
-}
+Expr take(const NodeRef& x, const Expr& index, const Axis& axis) { return {ir::gather(x, index.node, static_cast<int64_t>(axis.dim))}; }
 
 // The index as int64 within the input.
 Expr clamped(const Expr& position, const Axis& axis) {
@@ -48,8 +44,7 @@ Dims resized_shape(const NodeRef& x, const Axis& axis) {
 
 NodeRef nearest(const NodeRef& x, const Axis& axis, bool exact) {
   const int64_t in = axis.in, out = axis.out;
-  if (out % in == 0 &&
-      axis.scale == static_cast<double>(in) / static_cast<double>(out)) {  // each element is repeated
+  if (out % in == 0 && axis.scale == static_cast<double>(in) / static_cast<double>(out)) {  // each element is repeated
     Dims apart = x->shape(), repeated;
     apart.insert(axis.dim + 1, 1);
     repeated = apart;
@@ -77,10 +72,8 @@ NodeRef linear(const NodeRef& x, const Axis& axis, bool align_corners) {
 }
 
 constexpr double kCubic = -0.75;
-Expr inner_cubic(const Expr& d) { return ((kCubic + 2) * d - (kCubic + 3)) * d * d + 1.0; }  // |d| <= 1
-Expr outer_cubic(const Expr& d) {
-  return ((kCubic * d - 5 * kCubic) * d + 8 * kCubic) * d - 4 * kCubic;
-}  // 1 < |d| < 2
+Expr inner_cubic(const Expr& d) { return ((kCubic + 2) * d - (kCubic + 3)) * d * d + 1.0; }                // |d| <= 1
+Expr outer_cubic(const Expr& d) { return ((kCubic * d - 5 * kCubic) * d + 8 * kCubic) * d - 4 * kCubic; }  // 1 < |d| < 2
 
 NodeRef cubic(const NodeRef& x, const Axis& axis, bool align_corners) {
   if (axis.in == axis.out) return x;
@@ -99,8 +92,7 @@ NodeRef cubic(const NodeRef& x, const Axis& axis, bool align_corners) {
 const char* grad_name(ResizeMode mode, size_t dims) {
   static constexpr const char* kNames[][3] = {
       {"UpsampleNearest1DBackward0", "UpsampleNearest2DBackward0", "UpsampleNearest3DBackward0"},
-      {"UpsampleNearestExact1DBackward0", "UpsampleNearestExact2DBackward0",
-       "UpsampleNearestExact3DBackward0"},
+      {"UpsampleNearestExact1DBackward0", "UpsampleNearestExact2DBackward0", "UpsampleNearestExact3DBackward0"},
       {"UpsampleLinear1DBackward0", "UpsampleBilinear2DBackward0", "UpsampleTrilinear3DBackward0"},
       {"UpsampleBicubic2DBackward0", "UpsampleBicubic2DBackward0", "UpsampleBicubic2DBackward0"}};
   return kNames[static_cast<size_t>(mode)][std::clamp<size_t>(dims, 1, 3) - 1];
@@ -157,8 +149,7 @@ Tensor resize_antialiased(const Tensor& x, IntArrayRef size, ResizeMode mode, bo
   return matmul(weights(0).transpose(0, 1), matmul(x, weights(1)));
 }
 
-Tensor resize_planes(const Tensor& x, IntArrayRef size, ResizeMode mode, bool align_corners,
-                     const std::vector<double>& factors) {
+Tensor resize_planes(const Tensor& x, IntArrayRef size, ResizeMode mode, bool align_corners, const std::vector<double>& factors) {
   const size_t dims = size.size(), lead = 2;
   GradScope scope(grad_name(mode, dims), x);
   check(x.dim() == static_cast<int64_t>(lead + dims),
@@ -170,19 +161,14 @@ Tensor resize_planes(const Tensor& x, IntArrayRef size, ResizeMode mode, bool al
     in.push_back(x.sizes()[lead + d]);
     shape.push_back(size[d]);
   }
-  const auto positive = [](IntArrayRef v) {
-    return std::all_of(v.begin(), v.end(), [](int64_t n) { return n > 0; });
-  };
-  check(positive(ref(in)) && positive(size),
-        "Input and output sizes should be greater than 0, but got input (", ref(in), ") and output (", size,
-        ")");
+  const auto positive = [](IntArrayRef v) { return std::all_of(v.begin(), v.end(), [](int64_t n) { return n > 0; }); };
+  check(positive(ref(in)) && positive(size), "Input and output sizes should be greater than 0, but got input (", ref(in), ") and output (",
+        size, ")");
   check_extents(size, "output size");
   const bool gathers_only = mode == ResizeMode::Nearest || mode == ResizeMode::NearestExact;
-  check<NotImplementedError>(gathers_only || x.is_floating_point(),
-                             "\"compute_indices_weights_linear\" not implemented for '", x.scalar_type(),
-                             "'");
-  if (checked_numel(ref(shape)) == 0)
-    return record(constant_node(ir::constant(ir_type(x.scalar_type()), int64_t{0}), shape));
+  check<NotImplementedError>(gathers_only || x.is_floating_point(), "\"compute_indices_weights_linear\" not implemented for '",
+                             x.scalar_type(), "'");
+  if (checked_numel(ref(shape)) == 0) return record(constant_node(ir::constant(ir_type(x.scalar_type()), int64_t{0}), shape));
   NodeRef y = gathers_only ? node_of(x) : formula_operand(x, x.scalar_type()).node;
   for (size_t d = dims; d-- > 0;) {
     const Axis axis{lead + d, in[d], size[d], scale_of(in[d], size[d], align_corners, d < factors.size() ? factors[d] : 0)};

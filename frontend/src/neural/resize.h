@@ -10,8 +10,7 @@ namespace tenon {
 
 enum class ResizeMode : uint8_t { Nearest, NearestExact, Linear, Cubic };
 
-Tensor resize_planes(const Tensor& x, IntArrayRef size, ResizeMode mode, bool align_corners,
-                     const std::vector<double>& factors);
+Tensor resize_planes(const Tensor& x, IntArrayRef size, ResizeMode mode, bool align_corners, const std::vector<double>& factors);
 // Two spatial dims, Linear or Cubic: where the result is smaller, each of its elements is the mean of all that it covers.
 Tensor resize_antialiased(const Tensor& x, IntArrayRef size, ResizeMode mode, bool align_corners, const std::vector<double>& factors);
 

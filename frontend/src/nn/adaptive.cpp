@@ -27,7 +27,8 @@ AdaptiveLogSoftmaxWithLossImpl::AdaptiveLogSoftmaxWithLossImpl(AdaptiveLogSoftma
   for (int64_t i = 0; i < n_clusters; ++i) {
     const auto width = static_cast<int64_t>(static_cast<double>(options.in_features()) / std::pow(options.div_value(), i + 1));
     const int64_t classes = cutoffs[static_cast<size_t>(i) + 1] - cutoffs[static_cast<size_t>(i)];
-    tail->push_back(Sequential(Linear(LinearOptions(options.in_features(), width).bias(false)), Linear(LinearOptions(width, classes).bias(false))));
+    tail->push_back(
+        Sequential(Linear(LinearOptions(options.in_features(), width).bias(false)), Linear(LinearOptions(width, classes).bias(false))));
   }
 }
 
@@ -40,12 +41,9 @@ void AdaptiveLogSoftmaxWithLossImpl::reset_parameters() {
 
 ASMoutput AdaptiveLogSoftmaxWithLossImpl::forward(const Operand& input, const Operand& target) const {
   const bool batched = target.dim() > 0;
-  if (batched)
-    check(input.size(0) == target.size(0), "Input and target should have the same size in the batch dimension.");
-  if (batched)
-    check(input.dim() == 2, "1D target tensor expects 2D input tensors, but found inputs with sizes ", input.sizes(), ".");
-  else
-    check(input.dim() == 1, "0D target tensor expects 1D input tensors, but found inputs with sizes ", input.sizes(), ".");
+  if (batched) check(input.size(0) == target.size(0), "Input and target should have the same size in the batch dimension.");
+  if (batched) check(input.dim() == 2, "1D target tensor expects 2D input tensors, but found inputs with sizes ", input.sizes(), ".");
+  else check(input.dim() == 1, "0D target tensor expects 1D input tensors, but found inputs with sizes ", input.sizes(), ".");
   const Tensor x = input.dim() == 2 ? Tensor(input) : input.unsqueeze(0), classes = batched ? Tensor(target) : target.unsqueeze(0);
   const Tensor wrong = classes.lt(0).logical_or(classes.ge(options.n_classes()));
   if (wrong.any().item<bool>())

@@ -19,15 +19,13 @@ struct Layer {
 template <typename Impl>
 std::shared_ptr<Module> make(const Module& like) {
   const auto& layer = static_cast<const Impl&>(like);
-  if constexpr (requires { Impl(layer.options); })
-    return std::make_shared<Impl>(layer.options);
+  if constexpr (requires { Impl(layer.options); }) return std::make_shared<Impl>(layer.options);
   else  // without tensors
     return std::make_shared<Impl>(layer);
 }
 template <typename Impl>
 void take_options(Module& layer, const Module& like) {
-  if constexpr (requires(Impl& x) { x.options = x.options; })
-    static_cast<Impl&>(layer).options = static_cast<const Impl&>(like).options;
+  if constexpr (requires(Impl & x) { x.options = x.options; }) static_cast<Impl&>(layer).options = static_cast<const Impl&>(like).options;
 }
 
 const Layer* layer_of(const Module& module) {

@@ -18,8 +18,8 @@ void refuse_argument(size_t index, const std::type_info& wanted, const AnyValue&
                    class_name(got.type_info())));
 }
 void refuse_count(const std::type_info& module, size_t least, size_t most, size_t got) {
-  const std::string expects = least == most ? text(most, " argument(s)")
-                                            : text("at least ", least, " argument(s) and at most ", most, " argument(s)");
+  const std::string expects =
+      least == most ? text(most, " argument(s)") : text("at least ", least, " argument(s) and at most ", most, " argument(s)");
   throw Error(text(class_name(module), "'s forward() method expects ", expects, ", but received ", got, "."));
 }
 }  // namespace detail
@@ -47,9 +47,7 @@ const std::type_info& AnyModule::type_info() const {
   held("type_info()");
   return *type_;
 }
-AnyModule AnyModule::clone(const optional<Device>& device) const {
-  return is_empty() ? AnyModule() : again_(module_->clone(device));
-}
+AnyModule AnyModule::clone(const optional<Device>& device) const { return is_empty() ? AnyModule() : again_(module_->clone(device)); }
 
 // --- Sequential
 
@@ -63,16 +61,12 @@ Sequential::Sequential() : ModuleHolder(std::make_shared<SequentialImpl>()) {}
 Sequential::Sequential(std::initializer_list<NamedAnyModule> modules)
     : ModuleHolder(std::make_shared<SequentialImpl>(std::vector<NamedAnyModule>(modules))) {}
 
-void SequentialImpl::push_back(AnyModule module) {
-  push_back(std::to_string(modules_.size()), std::move(module));
-}
+void SequentialImpl::push_back(AnyModule module) { push_back(std::to_string(modules_.size()), std::move(module)); }
 void SequentialImpl::push_back(std::string name, AnyModule module) {
   register_module(std::move(name), module.ptr());
   modules_.push_back(std::move(module));
 }
-void SequentialImpl::check_not_empty() const {
-  check(!modules_.empty(), "Cannot call forward() on an empty Sequential");
-}
+void SequentialImpl::check_not_empty() const { check(!modules_.empty(), "Cannot call forward() on an empty Sequential"); }
 AnyValue SequentialImpl::pass_on(AnyValue value) const {
   for (size_t i = 1; i < modules_.size(); ++i) {
     std::vector<AnyValue> one;
@@ -86,8 +80,7 @@ AnyValue SequentialImpl::forward_values(const std::vector<AnyValue>& arguments) 
   return pass_on(modules_[0].call_all(arguments));
 }
 void SequentialImpl::refuse_result(const AnyValue& got, const std::type_info& wanted) {
-  throw Error(text("The type of the return value is ", class_name(got.type_info()), ", but you asked for type ",
-                   class_name(wanted)));
+  throw Error(text("The type of the return value is ", class_name(got.type_info()), ", but you asked for type ", class_name(wanted)));
 }
 const AnyModule& SequentialImpl::child(size_t index) const {
   check<IndexError>(index < modules_.size(), "Index out of range");
@@ -134,10 +127,8 @@ ModuleDict::ModuleDict() : ModuleHolder(std::make_shared<ModuleDictImpl>()) {}
 ModuleDict::ModuleDict(std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules)
     : ModuleHolder(std::make_shared<ModuleDictImpl>(ModuleDictImpl::Pairs(modules))) {}
 void ModuleDictImpl::insert(const std::string& name, std::shared_ptr<Module> module) {
-  if (contains(name))
-    children_[name] = std::move(module);
-  else
-    register_module(name, std::move(module));
+  if (contains(name)) children_[name] = std::move(module);
+  else register_module(name, std::move(module));
 }
 void ModuleDictImpl::update(const Items& modules) {
   for (const auto& item : modules) insert(item.key(), item.value());
@@ -172,8 +163,7 @@ Tensor copied(const Tensor& tensor, const optional<Device>& device) {
 }
 
 // Python names the type "torch.float32" in a list, and "torch.FloatTensor" in a dict.
-void print_parameters(std::ostream& out, const std::string& name, bool in_list,
-                      const OrderedDict<std::string, Tensor>& parameters) {
+void print_parameters(std::ostream& out, const std::string& name, bool in_list, const OrderedDict<std::string, Tensor>& parameters) {
   const bool libtorch = as_libtorch();
   out << name << '(' << (libtorch || !parameters.is_empty() ? "\n" : "");
   for (const auto& item : parameters) {
@@ -195,9 +185,7 @@ ParameterList::ParameterList() : ModuleHolder(std::make_shared<ParameterListImpl
 void ParameterListImpl::append(const Tensor& parameter) {
   register_parameter(std::to_string(size()), parameter, parameter.requires_grad());
 }
-void ParameterListImpl::append(const OrderedDict<std::string, Tensor>::Item& item) {
-  append(item.value());
-}
+void ParameterListImpl::append(const OrderedDict<std::string, Tensor>::Item& item) { append(item.value()); }
 Tensor& ParameterListImpl::at(size_t index) {
   check<IndexError>(index < size(), "Index out of range");
   return parameters_[index].value();
@@ -207,9 +195,7 @@ std::shared_ptr<Module> ParameterListImpl::clone(const optional<Device>& device)
   for (const auto& item : parameters_) copy->append({item.key(), copied(item.value(), device)});
   return copy;
 }
-void ParameterListImpl::pretty_print(std::ostream& out) const {
-  print_parameters(out, printed_name(), true, parameters_);
-}
+void ParameterListImpl::pretty_print(std::ostream& out) const { print_parameters(out, printed_name(), true, parameters_); }
 
 ParameterDict::ParameterDict() : ModuleHolder(std::make_shared<ParameterDictImpl>()) {}
 Tensor& ParameterDictImpl::insert(const std::string& name, const Tensor& parameter) {
@@ -222,10 +208,8 @@ Tensor ParameterDictImpl::pop(const std::string& name) {
 }
 void ParameterDictImpl::update(const OrderedDict<std::string, Tensor>& parameters) {
   for (const auto& item : parameters) {
-    if (contains(item.key()))
-      parameters_[item.key()] = item.value();
-    else
-      insert(item.key(), item.value());
+    if (contains(item.key())) parameters_[item.key()] = item.value();
+    else insert(item.key(), item.value());
   }
 }
 std::shared_ptr<Module> ParameterDictImpl::clone(const optional<Device>& device) const {
@@ -233,8 +217,6 @@ std::shared_ptr<Module> ParameterDictImpl::clone(const optional<Device>& device)
   for (const auto& item : parameters_) copy->insert(item.key(), copied(item.value(), device));
   return copy;
 }
-void ParameterDictImpl::pretty_print(std::ostream& out) const {
-  print_parameters(out, printed_name(), false, parameters_);
-}
+void ParameterDictImpl::pretty_print(std::ostream& out) const { print_parameters(out, printed_name(), false, parameters_); }
 
 }  // namespace tenon::nn

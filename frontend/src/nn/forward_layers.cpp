@@ -12,9 +12,7 @@ namespace tenon::nn {
 void detail::check_options(const DropoutOptions& o) {
   check<ValueError>(o.p() >= 0 && o.p() <= 1, "dropout probability has to be between 0 and 1, but got ", shown(o.p()));
 }
-void detail::check_options(const HardtanhOptions& o) {
-  check(o.min_val() < o.max_val(), "max_val must be greater than min_val");
-}
+void detail::check_options(const HardtanhOptions& o) { check(o.min_val() < o.max_val(), "max_val must be greater than min_val"); }
 void detail::check_options(const MultiMarginLossOptions& o) {
   check(o.p() == 1 || o.p() == 2, "only p == 1 and p == 2 supported");
   check(!o.weight().defined() || o.weight().dim() == 1, "weight must be one-dimensional");
@@ -40,10 +38,8 @@ template <typename FuncOptions, typename Options>
 FuncOptions in_mode(const Options& o, bool training) {
   FuncOptions result;
   result.training(training).inplace(o.inplace());
-  if constexpr (requires { o.p(); })
-    result.p(o.p());
-  else
-    result.lower(o.lower()).upper(o.upper());
+  if constexpr (requires { o.p(); }) result.p(o.p());
+  else result.lower(o.lower()).upper(o.upper());
   return result;
 }
 
@@ -79,9 +75,7 @@ Tensor softmax_of_channels(const Tensor& input) {
 }
 
 // Sums over neighbouring channels: [N, C, *] by a matrix [C, C] of ones and zeros.
-Tensor over_channels(const Tensor& matrix, const Tensor& x) {
-  return matmul(matrix, x.flatten(2)).view_as(x);
-}
+Tensor over_channels(const Tensor& matrix, const Tensor& x) { return matmul(matrix, x.flatten(2)).view_as(x); }
 
 // PyTorch's: the sum of squares of channel c never loses channel 0, its gradient does.
 struct CrossMapLRN : autograd::Function<CrossMapLRN> {
@@ -120,25 +114,25 @@ void detail::check_options(const FractionalMaxPool3dOptions& o) { check_fraction
 
 #define TENON_PRINTED(Name, shown) \
   void Name##Impl::pretty_print(std::ostream& out) const { out << Shown(#Name) shown.text(); }
-#define TENON_LAYER(Name, parameters, result, shown)            \
+#define TENON_LAYER(Name, parameters, result, shown)             \
   Tensor Name##Impl::forward parameters const { return result; } \
   TENON_PRINTED(Name, shown)
 #define TENON_PLAIN(Name, parameters, result) TENON_LAYER(Name, parameters, result, )
-#define TENON_POOL(Name, function, shown)                                                          \
-  TENON_LAYER(Name, (const Operand& input), F::function(input, options), shown)                     \
-  std::tuple<Tensor, Tensor> Name##Impl::forward_with_indices(const Operand& input) const {         \
-    return F::function##_with_indices(input, options);                                             \
+#define TENON_POOL(Name, function, shown)                                                   \
+  TENON_LAYER(Name, (const Operand& input), F::function(input, options), shown)             \
+  std::tuple<Tensor, Tensor> Name##Impl::forward_with_indices(const Operand& input) const { \
+    return F::function##_with_indices(input, options);                                      \
   }
-#define TENON_WEIGHTED(Name, function, shown)                                                    \
-  TENON_LAYER(Name, (const Operand& input, const Operand& target),                               \
-              F::function(input, target, with_weights(options, weight, buffers_)), shown)
+#define TENON_WEIGHTED(Name, function, shown)                                                                                           \
+  TENON_LAYER(Name, (const Operand& input, const Operand& target), F::function(input, target, with_weights(options, weight, buffers_)), \
+              shown)
 #include "tenon/nn/layers.def"
 
-#define TENON_UNPOOL(D)                                                                                            \
-  Tensor MaxUnpool##D##dImpl::forward(const Operand& input, const Operand& indices,                                 \
-                                      const optional<std::vector<int64_t>>& output_size) const {                   \
-    return F::max_unpool##D##d(input, indices, F::MaxUnpool##D##dFuncOptions(options).output_size(output_size));   \
-  }                                                                                                                \
+#define TENON_UNPOOL(D)                                                                                                                \
+  Tensor MaxUnpool##D##dImpl::forward(const Operand& input, const Operand& indices, const optional<std::vector<int64_t>>& output_size) \
+      const {                                                                                                                          \
+    return F::max_unpool##D##d(input, indices, F::MaxUnpool##D##dFuncOptions(options).output_size(output_size));                       \
+  }                                                                                                                                    \
   TENON_PRINTED(MaxUnpool##D##d, SIZES(kernel_size) SIZES(stride) SIZES(padding))
 TENON_UNPOOL(1)
 TENON_UNPOOL(2)

@@ -15,9 +15,7 @@
 
 namespace tenon {
 
-void detail::check_count(size_t got, size_t wanted) {
-  check(got == wanted, "Expected ", wanted, " values, but instead got ", got);
-}
+void detail::check_count(size_t got, size_t wanted) { check(got == wanted, "Expected ", wanted, " values, but instead got ", got); }
 
 namespace nn::functional {
 namespace {
@@ -67,15 +65,9 @@ Tensor glu(const Operand& x, const GLUFuncOptions& o) {
   return tenon::glu(x, o.dim());
 }
 Tensor gelu(const Operand& x, const GELUFuncOptions& o) { return tenon::gelu(x, o.approximate()); }
-Tensor hardshrink(const Operand& x, const HardshrinkFuncOptions& o) {
-  return tenon::hardshrink(x, o.lambda());
-}
-Tensor softshrink(const Operand& x, const SoftshrinkFuncOptions& o) {
-  return tenon::softshrink(x, o.lambda());
-}
-Tensor softplus(const Operand& x, const SoftplusFuncOptions& o) {
-  return tenon::softplus(x, o.beta(), o.threshold());
-}
+Tensor hardshrink(const Operand& x, const HardshrinkFuncOptions& o) { return tenon::hardshrink(x, o.lambda()); }
+Tensor softshrink(const Operand& x, const SoftshrinkFuncOptions& o) { return tenon::softshrink(x, o.lambda()); }
+Tensor softplus(const Operand& x, const SoftplusFuncOptions& o) { return tenon::softplus(x, o.beta(), o.threshold()); }
 Tensor logsigmoid(const Operand& x) { return tenon::log_sigmoid(x); }
 Tensor silu(const Operand& x) { return tenon::silu(x); }
 Tensor mish(const Operand& x) { return tenon::mish(x); }
@@ -85,33 +77,23 @@ Tensor softsign(const Operand& x) { return tenon::softsign(x); }
 Tensor tanhshrink(const Operand& x) { return tenon::tanhshrink(x); }
 Tensor prelu(const Operand& x, const Operand& weight) { return tenon::prelu(x, weight); }
 Tensor softmax(const Operand& x, const SoftmaxFuncOptions& o) { return tenon::softmax(x, o.dim(), o.dtype()); }
-Tensor softmin(const Operand& x, const SoftminFuncOptions& o) {
-  return tenon::softmax(neg(x), o.dim(), o.dtype());
-}
-Tensor log_softmax(const Operand& x, const LogSoftmaxFuncOptions& o) {
-  return tenon::log_softmax(x, o.dim(), o.dtype());
-}
+Tensor softmin(const Operand& x, const SoftminFuncOptions& o) { return tenon::softmax(neg(x), o.dim(), o.dtype()); }
+Tensor log_softmax(const Operand& x, const LogSoftmaxFuncOptions& o) { return tenon::log_softmax(x, o.dim(), o.dtype()); }
 
 // --- linear maps and convolution
 
-Tensor linear(const Operand& x, const Operand& weight, const Operand& bias) {
-  return tenon::linear(x, weight, bias);
-}
+Tensor linear(const Operand& x, const Operand& weight, const Operand& bias) { return tenon::linear(x, weight, bias); }
 Tensor bilinear(const Operand& a, const Operand& b, const Operand& weight, const Operand& bias) {
   return tenon::bilinear(a, b, weight, bias);
 }
 
-#define TENON_DEFINE(D)                                                                                  \
-  Tensor conv##D##d(const Operand& x, const Operand& weight, const Conv##D##dFuncOptions& o) {             \
-    if (const char* name = o.padding().name())                                                           \
-      return tenon::conv##D##d(x, weight, o.bias(), o.stride(), name, o.dilation(), o.groups());         \
-    return tenon::conv##D##d(x, weight, o.bias(), o.stride(), o.padding().values(), o.dilation(),        \
-                             o.groups());                                                                \
-  }                                                                                                      \
-  Tensor conv_transpose##D##d(const Operand& x, const Operand& weight,                                     \
-                              const ConvTranspose##D##dFuncOptions& o) {                                 \
-    return tenon::conv_transpose##D##d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), \
-                                       o.groups(), o.dilation());                                        \
+#define TENON_DEFINE(D)                                                                                                                   \
+  Tensor conv##D##d(const Operand& x, const Operand& weight, const Conv##D##dFuncOptions& o) {                                            \
+    if (const char* name = o.padding().name()) return tenon::conv##D##d(x, weight, o.bias(), o.stride(), name, o.dilation(), o.groups()); \
+    return tenon::conv##D##d(x, weight, o.bias(), o.stride(), o.padding().values(), o.dilation(), o.groups());                            \
+  }                                                                                                                                       \
+  Tensor conv_transpose##D##d(const Operand& x, const Operand& weight, const ConvTranspose##D##dFuncOptions& o) {                         \
+    return tenon::conv_transpose##D##d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(), o.dilation());       \
   }
 TENON_DEFINE(1)
 TENON_DEFINE(2)
@@ -124,15 +106,13 @@ namespace {
 
 // The values at their places in planes of zeros.
 template <size_t D, typename Options>
-Tensor unpooled(const Tensor& x, const Tensor& indices, const Options& o,
-                const optional<std::vector<int64_t>>& output_size) {
-  check(x.sizes() == indices.sizes(), "Expected shape of indices to be same as that of the input tensor (",
-        x.sizes(), ") but got indices tensor with shape: ", indices.sizes());
-  check(indices.scalar_type() == kLong,
-        "elements in indices should be type int64 but got: ", indices.scalar_type());
+Tensor unpooled(const Tensor& x, const Tensor& indices, const Options& o, const optional<std::vector<int64_t>>& output_size) {
+  check(x.sizes() == indices.sizes(), "Expected shape of indices to be same as that of the input tensor (", x.sizes(),
+        ") but got indices tensor with shape: ", indices.sizes());
+  check(indices.scalar_type() == kLong, "elements in indices should be type int64 but got: ", indices.scalar_type());
   constexpr int64_t dims = D;
-  check(x.dim() == dims + 1 || x.dim() == dims + 2, "Input to max_unpooling", D, "d should be a ", D + 1,
-        "d or ", D + 2, "d Tensor, but got a tensor with dim ", x.dim());
+  check(x.dim() == dims + 1 || x.dim() == dims + 2, "Input to max_unpooling", D, "d should be a ", D + 1, "d or ", D + 2,
+        "d Tensor, but got a tensor with dim ", x.dim());
   std::vector<int64_t> shape(x.sizes().begin(), x.sizes().end() - D);
   std::vector<int64_t> flat = shape;
   int64_t plane = 1;
@@ -140,13 +120,11 @@ Tensor unpooled(const Tensor& x, const Tensor& indices, const Options& o,
     const int64_t in = x.size(x.dim() - dims + static_cast<int64_t>(d));
     int64_t out = (in - 1) * o.stride()[d] - 2 * o.padding()[d] + o.kernel_size()[d];
     if (output_size) {
-      check(output_size->size() == D || output_size->size() == D + 2,
-            "output_size should be a sequence containing ", D, " or ", D + 2,
+      check(output_size->size() == D || output_size->size() == D + 2, "output_size should be a sequence containing ", D, " or ", D + 2,
             " elements, but it has a length of '", output_size->size(), "'");
-      const int64_t wanted = (*output_size)[output_size->size() - D + d], least = out - o.stride()[d],
-                    most = out + o.stride()[d];
-      check(wanted > least && wanted < most, "invalid output_size ", IntArrayRef(*output_size), " (dim ", d,
-            " must be between ", least, " and ", most, ")");
+      const int64_t wanted = (*output_size)[output_size->size() - D + d], least = out - o.stride()[d], most = out + o.stride()[d];
+      check(wanted > least && wanted < most, "invalid output_size ", IntArrayRef(*output_size), " (dim ", d, " must be between ", least,
+            " and ", most, ")");
       out = wanted;
     }
     shape.push_back(out);
@@ -166,27 +144,24 @@ Tensor lp_root(const Tensor& mean_of_powers, double norm_type, int64_t kernel) {
 
 }  // namespace
 
-#define TENON_DEFINE(D)                                                                                     \
-  Tensor max_pool##D##d(const Operand& x, const MaxPool##D##dFuncOptions& o) {                               \
-    return tenon::max_pool##D##d(x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode()); \
-  }                                                                                                         \
-  std::tuple<Tensor, Tensor> max_pool##D##d_with_indices(const Operand& x,                                   \
-                                                         const MaxPool##D##dFuncOptions& o) {               \
-    return tenon::max_pool##D##d_with_indices(x, o.kernel_size(), o.stride(), o.padding(), o.dilation(),    \
-                                              o.ceil_mode());                                               \
-  }                                                                                                         \
-  Tensor adaptive_avg_pool##D##d(const Operand& x, const AdaptiveAvgPool##D##dFuncOptions& o) {              \
-    return tenon::adaptive_avg_pool##D##d(x, o.output_size());                                              \
-  }                                                                                                         \
-  Tensor adaptive_max_pool##D##d(const Operand& x, const AdaptiveMaxPool##D##dFuncOptions& o) {              \
-    return std::get<0>(tenon::adaptive_max_pool##D##d(x, o.output_size()));                                 \
-  }                                                                                                         \
-  std::tuple<Tensor, Tensor> adaptive_max_pool##D##d_with_indices(                                          \
-      const Operand& x, const AdaptiveMaxPool##D##dFuncOptions& o) {                                         \
-    return tenon::adaptive_max_pool##D##d(x, o.output_size());                                              \
-  }                                                                                                         \
-  Tensor max_unpool##D##d(const Operand& x, const Operand& indices, const MaxUnpool##D##dFuncOptions& o) {    \
-    return unpooled<D>(x, indices, o, o.output_size());                                                     \
+#define TENON_DEFINE(D)                                                                                                          \
+  Tensor max_pool##D##d(const Operand& x, const MaxPool##D##dFuncOptions& o) {                                                   \
+    return tenon::max_pool##D##d(x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode());                      \
+  }                                                                                                                              \
+  std::tuple<Tensor, Tensor> max_pool##D##d_with_indices(const Operand& x, const MaxPool##D##dFuncOptions& o) {                  \
+    return tenon::max_pool##D##d_with_indices(x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode());         \
+  }                                                                                                                              \
+  Tensor adaptive_avg_pool##D##d(const Operand& x, const AdaptiveAvgPool##D##dFuncOptions& o) {                                  \
+    return tenon::adaptive_avg_pool##D##d(x, o.output_size());                                                                   \
+  }                                                                                                                              \
+  Tensor adaptive_max_pool##D##d(const Operand& x, const AdaptiveMaxPool##D##dFuncOptions& o) {                                  \
+    return std::get<0>(tenon::adaptive_max_pool##D##d(x, o.output_size()));                                                      \
+  }                                                                                                                              \
+  std::tuple<Tensor, Tensor> adaptive_max_pool##D##d_with_indices(const Operand& x, const AdaptiveMaxPool##D##dFuncOptions& o) { \
+    return tenon::adaptive_max_pool##D##d(x, o.output_size());                                                                   \
+  }                                                                                                                              \
+  Tensor max_unpool##D##d(const Operand& x, const Operand& indices, const MaxUnpool##D##dFuncOptions& o) {                       \
+    return unpooled<D>(x, indices, o, o.output_size());                                                                          \
   }
 TENON_DEFINE(1)
 TENON_DEFINE(2)
@@ -197,24 +172,22 @@ Tensor avg_pool1d(const Operand& x, const AvgPool1dFuncOptions& o) {
   return tenon::avg_pool1d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad());
 }
 Tensor avg_pool2d(const Operand& x, const AvgPool2dFuncOptions& o) {
-  return tenon::avg_pool2d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad(),
-                           o.divisor_override());
+  return tenon::avg_pool2d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad(), o.divisor_override());
 }
 Tensor avg_pool3d(const Operand& x, const AvgPool3dFuncOptions& o) {
-  return tenon::avg_pool3d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad(),
-                           o.divisor_override());
+  return tenon::avg_pool3d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad(), o.divisor_override());
 }
 Tensor lp_pool1d(const Operand& x, const LPPool1dFuncOptions& o) {
-  return lp_root(tenon::avg_pool1d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()),
-                 o.norm_type(), o.kernel_size()[0]);
+  return lp_root(tenon::avg_pool1d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()), o.norm_type(),
+                 o.kernel_size()[0]);
 }
 Tensor lp_pool2d(const Operand& x, const LPPool2dFuncOptions& o) {
-  return lp_root(tenon::avg_pool2d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()),
-                 o.norm_type(), o.kernel_size()[0] * o.kernel_size()[1]);
+  return lp_root(tenon::avg_pool2d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()), o.norm_type(),
+                 o.kernel_size()[0] * o.kernel_size()[1]);
 }
 Tensor lp_pool3d(const Operand& x, const LPPool3dFuncOptions& o) {
-  return lp_root(tenon::avg_pool3d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()),
-                 o.norm_type(), o.kernel_size()[0] * o.kernel_size()[1] * o.kernel_size()[2]);
+  return lp_root(tenon::avg_pool3d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()), o.norm_type(),
+                 o.kernel_size()[0] * o.kernel_size()[1] * o.kernel_size()[2]);
 }
 
 // --- windows, padding, resizing
@@ -222,15 +195,9 @@ Tensor lp_pool3d(const Operand& x, const LPPool3dFuncOptions& o) {
 Tensor fold(const Operand& x, const FoldFuncOptions& o) {
   return col2im(x, o.output_size(), o.kernel_size(), o.dilation(), o.padding(), o.stride());
 }
-Tensor unfold(const Operand& x, const UnfoldFuncOptions& o) {
-  return im2col(x, o.kernel_size(), o.dilation(), o.padding(), o.stride());
-}
-Tensor pixel_shuffle(const Operand& x, const PixelShuffleFuncOptions& o) {
-  return tenon::pixel_shuffle(x, o.upscale_factor());
-}
-Tensor pixel_unshuffle(const Operand& x, const PixelUnshuffleFuncOptions& o) {
-  return tenon::pixel_unshuffle(x, o.downscale_factor());
-}
+Tensor unfold(const Operand& x, const UnfoldFuncOptions& o) { return im2col(x, o.kernel_size(), o.dilation(), o.padding(), o.stride()); }
+Tensor pixel_shuffle(const Operand& x, const PixelShuffleFuncOptions& o) { return tenon::pixel_shuffle(x, o.upscale_factor()); }
+Tensor pixel_unshuffle(const Operand& x, const PixelUnshuffleFuncOptions& o) { return tenon::pixel_unshuffle(x, o.downscale_factor()); }
 
 Tensor pad(const Operand& x, const PadFuncOptions& o) {
   const Tag mode = o.mode().tag();
@@ -240,19 +207,13 @@ Tensor pad(const Operand& x, const PadFuncOptions& o) {
         : mode == Tag::Replicate ? "replicate"
                                  : "circular",
         "\" doesn't take in value argument");
-  return tenon::pad(x, o.pad(),
-                    mode == Tag::Reflect     ? "reflect"
-                    : mode == Tag::Replicate ? "replicate"
-                                             : "circular");
+  return tenon::pad(x, o.pad(), mode == Tag::Reflect ? "reflect" : mode == Tag::Replicate ? "replicate" : "circular");
 }
 
 namespace {
 
 const char* tag_name(Tag mode) {  // of those that blend
-  return mode == Tag::Linear     ? "kLinear"
-         : mode == Tag::Bilinear ? "kBilinear"
-         : mode == Tag::Bicubic  ? "kBicubic"
-                                 : "kTrilinear";
+  return mode == Tag::Linear ? "kLinear" : mode == Tag::Bilinear ? "kBilinear" : mode == Tag::Bicubic ? "kBicubic" : "kTrilinear";
 }
 
 const char* mode_name(Tag mode) {
@@ -268,14 +229,13 @@ const char* mode_name(Tag mode) {
 }
 
 // The size to resize to; also the factors that count as distances, if they were given.
-std::vector<int64_t> output_size(const Tensor& x, const InterpolateFuncOptions& o,
-                                 std::vector<double>& factors) {
+std::vector<int64_t> output_size(const Tensor& x, const InterpolateFuncOptions& o, std::vector<double>& factors) {
   const size_t dims = x.sizes().size() - 2;
   check(o.size() || o.scale_factor(), "either size or scale_factor should be defined");
   check(!o.size() || !o.scale_factor(), "only one of size or scale_factor should be defined");
   const auto spread = [&](const auto& values, const char* name) {
-    check(values.size() == 1 || values.size() == dims, name, " shape must match input shape. Input is ", dims,
-          "D, ", name, " is ", values.size());
+    check(values.size() == 1 || values.size() == dims, name, " shape must match input shape. Input is ", dims, "D, ", name, " is ",
+          values.size());
     auto all = values;
     all.resize(dims, values[0]);
     return all;
@@ -304,8 +264,7 @@ std::vector<int64_t> output_size(const Tensor& x, const InterpolateFuncOptions& 
 Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
   const CallScope call("interpolate", x);
   const Tag mode = o.mode().tag();
-  const bool blends =
-      mode == Tag::Linear || mode == Tag::Bilinear || mode == Tag::Bicubic || mode == Tag::Trilinear;
+  const bool blends = mode == Tag::Linear || mode == Tag::Bilinear || mode == Tag::Bicubic || mode == Tag::Trilinear;
   check(blends || !o.align_corners(),
         "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
         "trilinear");
@@ -313,15 +272,13 @@ Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
     warn_user(text("Default upsampling behavior when mode=", tag_name(mode),
                    " is changed to align_corners=False since 0.4.0. Please specify align_corners=True if the old "
                    "behavior is desired. See the documentation of nn.Upsample for details."));
-  check(x.dim() >= 3 && x.dim() <= 5, "Input Error: Only 3D, 4D and 5D input Tensors supported (got ",
-        x.dim(),
+  check(x.dim() >= 3 && x.dim() <= 5, "Input Error: Only 3D, 4D and 5D input Tensors supported (got ", x.dim(),
         "D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
         "nearest-exact (got ",
         mode_name(mode), ")");
   check(!o.antialias() || (x.dim() == 4 && (mode == Tag::Bilinear || mode == Tag::Bicubic)),
         "Anti-alias option is only supported for bilinear and bicubic modes");
-  check(!o.recompute_scale_factor().value_or(false) || !o.size(),
-        "recompute_scale_factor is not meaningful with an explicit size.");
+  check(!o.recompute_scale_factor().value_or(false) || !o.size(), "recompute_scale_factor is not meaningful with an explicit size.");
   std::vector<double> factors;
   const std::vector<int64_t> size = output_size(x, o, factors);
   if (mode == Tag::Area) {
@@ -330,8 +287,7 @@ Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
                           : tenon::adaptive_avg_pool3d(x, size);
   }
   const int64_t wanted = mode == Tag::Linear ? 3 : mode == Tag::Trilinear ? 5 : 4;
-  check(!blends || x.dim() == wanted, "Got ", x.dim(), "D input, but ", mode_name(mode), " mode needs ",
-        wanted, "D input");
+  check(!blends || x.dim() == wanted, "Got ", x.dim(), "D input, but ", mode_name(mode), " mode needs ", wanted, "D input");
   const ResizeMode how = mode == Tag::Nearest        ? ResizeMode::Nearest
                          : mode == Tag::NearestExact ? ResizeMode::NearestExact
                          : mode == Tag::Bicubic      ? ResizeMode::Cubic
@@ -342,23 +298,18 @@ Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
 
 // --- normalisation
 
-Tensor batch_norm(const Operand& x, const Operand& running_mean, const Operand& running_var,
-                  const BatchNormFuncOptions& o) {
+Tensor batch_norm(const Operand& x, const Operand& running_mean, const Operand& running_var, const BatchNormFuncOptions& o) {
   check(x.dim() >= 2, "Expected at least 2 input dimensions, but got ", x.dim());
   check<ValueError>(!o.training() || x.size(1) == 0 || x.numel() != x.size(1),
-                    "Expected more than 1 value per channel when training, got input size ",
-                    size_text(x.sizes()));
-  return tenon::batch_norm(x, o.weight(), o.bias(), running_mean, running_var, o.training(),
-                           o.momentum().value_or(0.0), o.eps());
+                    "Expected more than 1 value per channel when training, got input size ", size_text(x.sizes()));
+  return tenon::batch_norm(x, o.weight(), o.bias(), running_mean, running_var, o.training(), o.momentum().value_or(0.0), o.eps());
 }
 Tensor instance_norm(const Operand& x, const InstanceNormFuncOptions& o) {
   if (o.use_input_stats() && x.dim() >= 2 && x.numel() > 0) {
-    check<ValueError>(x.numel() != x.size(0) * x.size(1),
-                      "Expected more than 1 spatial element when training, got input size ",
+    check<ValueError>(x.numel() != x.size(0) * x.size(1), "Expected more than 1 spatial element when training, got input size ",
                       size_text(x.sizes()));
   }
-  return tenon::instance_norm(x, o.weight(), o.bias(), o.running_mean(), o.running_var(), o.use_input_stats(),
-                              o.momentum(), o.eps());
+  return tenon::instance_norm(x, o.weight(), o.bias(), o.running_mean(), o.running_var(), o.use_input_stats(), o.momentum(), o.eps());
 }
 Tensor layer_norm(const Operand& x, const LayerNormFuncOptions& o) {
   return tenon::layer_norm(x, o.normalized_shape(), o.weight(), o.bias(), o.eps());
@@ -375,9 +326,9 @@ Tensor normalize(const Operand& x, const NormalizeFuncOptions& o) {
 
 // --- dropout
 
-#define TENON_DEFINE(name, Options, function)                      \
-  Tensor name(Tensor x, const Options& o) {                        \
-    const Tensor result = tenon::function(x, o.p(), o.training()); \
+#define TENON_DEFINE(name, Options, function)                            \
+  Tensor name(Tensor x, const Options& o) {                              \
+    const Tensor result = tenon::function(x, o.p(), o.training());       \
     return result.is_same(x) || !o.inplace() ? result : x.copy_(result); \
   }
 TENON_DEFINE(dropout, DropoutFuncOptions, dropout)
@@ -429,9 +380,7 @@ void warn_of_broadcast(const Tensor& x, const Tensor& t) {
 }
 }  // namespace
 
-Tensor l1_loss(const Operand& x, const Operand& t, const L1LossFuncOptions& o) {
-  return tenon::l1_loss(x, t, reduction_of(o));
-}
+Tensor l1_loss(const Operand& x, const Operand& t, const L1LossFuncOptions& o) { return tenon::l1_loss(x, t, reduction_of(o)); }
 Tensor mse_loss(const Operand& x, const Operand& t, const MSELossFuncOptions& o) {
   const CallScope call("mse_loss", x, t);
   warn_of_broadcast(x, t);
@@ -466,17 +415,15 @@ Tensor kl_div(const Operand& x, const Operand& t, const KLDivFuncOptions& o) {
 }
 Tensor binary_cross_entropy(const Operand& x, const Operand& t, const BinaryCrossEntropyFuncOptions& o) {
   const CallScope call("binary_cross_entropy", x, t);
-  check<ValueError>(x.sizes() == t.sizes(), "Using a target size (", size_text(t.sizes()),
-                    ") that is different to the input size (", size_text(x.sizes()),
-                    ") is deprecated. Please ensure they have the same size.");
+  check<ValueError>(x.sizes() == t.sizes(), "Using a target size (", size_text(t.sizes()), ") that is different to the input size (",
+                    size_text(x.sizes()), ") is deprecated. Please ensure they have the same size.");
   const Tensor weight = o.weight().defined() ? broadcast_tensors({o.weight(), t})[0] : o.weight();
   return tenon::binary_cross_entropy(x, t, weight, reduction_of(o));
 }
-Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& t,
-                                        const BinaryCrossEntropyWithLogitsFuncOptions& o) {
+Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& t, const BinaryCrossEntropyWithLogitsFuncOptions& o) {
   const CallScope call("binary_cross_entropy_with_logits", x, t);
-  check<ValueError>(x.sizes() == t.sizes(), "Target size (", size_text(t.sizes()),
-                    ") must be the same as input size (", size_text(x.sizes()), ")");
+  check<ValueError>(x.sizes() == t.sizes(), "Target size (", size_text(t.sizes()), ") must be the same as input size (",
+                    size_text(x.sizes()), ")");
   return tenon::binary_cross_entropy_with_logits(x, t, o.weight(), o.pos_weight(), reduction_of(o));
 }
 Tensor hinge_embedding_loss(const Operand& x, const Operand& t, const HingeEmbeddingLossFuncOptions& o) {
@@ -488,8 +435,7 @@ Tensor multi_margin_loss(const Operand& x, const Operand& t, const MultiMarginLo
 Tensor soft_margin_loss(const Operand& x, const Operand& t, const SoftMarginLossFuncOptions& o) {
   return tenon::soft_margin_loss(x, t, reduction_of(o));
 }
-Tensor multilabel_soft_margin_loss(const Operand& x, const Operand& t,
-                                   const MultilabelSoftMarginLossFuncOptions& o) {
+Tensor multilabel_soft_margin_loss(const Operand& x, const Operand& t, const MultilabelSoftMarginLossFuncOptions& o) {
   Tensor loss = neg(add(mul(t, log_sigmoid(x)), mul(1 - t, log_sigmoid(neg(x)))));
   if (o.weight().defined()) loss = mul(loss, o.weight());
   loss = mean(loss, -1);
@@ -505,22 +451,18 @@ Tensor nll_loss(const Operand& x, const Operand& t, const NLLLossFuncOptions& o)
 Tensor cross_entropy(const Operand& x, const Operand& t, const CrossEntropyFuncOptions& o) {
   return cross_entropy_loss(x, t, o.weight(), reduction_of(o), o.ignore_index(), o.label_smoothing());
 }
-Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& t,
-                             const CosineEmbeddingLossFuncOptions& o) {
+Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& t, const CosineEmbeddingLossFuncOptions& o) {
   return tenon::cosine_embedding_loss(a, b, t, o.margin(), reduction_of(o));
 }
-Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& t,
-                           const MarginRankingLossFuncOptions& o) {
+Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& t, const MarginRankingLossFuncOptions& o) {
   const CallScope call("margin_ranking_loss", a, b, t);
   check(a.dim() == b.dim() && a.dim() == t.dim(),
-        "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: ",
-        a.sizes(), ", input2: ", b.sizes(), ", target: ", t.sizes());
+        "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: ", a.sizes(), ", input2: ", b.sizes(),
+        ", target: ", t.sizes());
   return tenon::margin_ranking_loss(a, b, t, o.margin(), reduction_of(o));
 }
-Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative,
-                           const TripletMarginLossFuncOptions& o) {
-  return tenon::triplet_margin_loss(anchor, positive, negative, o.margin(), o.p(), o.eps(), o.swap(),
-                                    reduction_of(o));
+Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative, const TripletMarginLossFuncOptions& o) {
+  return tenon::triplet_margin_loss(anchor, positive, negative, o.margin(), o.p(), o.eps(), o.swap(), reduction_of(o));
 }
 
 }  // namespace nn::functional

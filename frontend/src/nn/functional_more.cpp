@@ -19,11 +19,9 @@ Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners) {
         "transforms, respectively. Got size ",
         size);
   const auto dims = std::ssize(size) - 2;
-  check(theta.dim() == 3 && theta.size(-2) == dims && theta.size(-1) == dims + 1, "Expected a batch of ",
-        dims, "D affine matrices of shape Nx", dims, "x", dims + 1, " for size ", size, ". Got ",
-        theta.sizes(), ".");
-  check(*std::min_element(size.begin(), size.end()) > 0, "Expected non-zero, positive output size. Got ",
-        size);
+  check(theta.dim() == 3 && theta.size(-2) == dims && theta.size(-1) == dims + 1, "Expected a batch of ", dims,
+        "D affine matrices of shape Nx", dims, "x", dims + 1, " for size ", size, ". Got ", theta.sizes(), ".");
+  check(*std::min_element(size.begin(), size.end()) > 0, "Expected non-zero, positive output size. Got ", size);
   return affine_grid_generator(theta, size, align_corners);
 }
 
@@ -43,11 +41,10 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, const GridSampleFunc
 
 Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingBagFuncOptions& o) {
   const Tensor& per_sample = o.per_sample_weights();
-  check(!per_sample.defined() || input.sizes() == per_sample.sizes(),
-        "embedding_bag: If per_sample_weights (", per_sample.defined() ? per_sample.sizes() : IntArrayRef(),
-        ") is not null, then it must have the same shape as the input (", input.sizes(), ")");
-  check(input.dim() == 1 || input.dim() == 2, "input has to be 1D or 2D Tensor, but got Tensor of dimension ",
-        input.dim());
+  check(!per_sample.defined() || input.sizes() == per_sample.sizes(), "embedding_bag: If per_sample_weights (",
+        per_sample.defined() ? per_sample.sizes() : IntArrayRef(), ") is not null, then it must have the same shape as the input (",
+        input.sizes(), ")");
+  check(input.dim() == 1 || input.dim() == 2, "input has to be 1D or 2D Tensor, but got Tensor of dimension ", input.dim());
   Tensor offsets = o.offsets(), weights = per_sample;
   if (input.dim() == 2) {
     check(!offsets.defined(),
@@ -70,8 +67,7 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingB
         "embedding_bag: per_sample_weights was not null. per_sample_weights is only supported for "
         "mode='kSum' (got mode='",
         mode == Tag::Mean ? "kMean" : "kMax", "').Please open a feature request on GitHub.");
-  if (input.dim() == 2 && !o.padding_idx() &&
-      input.size(1) > 0) {  // bags of one size: a reduction, not a scatter
+  if (input.dim() == 2 && !o.padding_idx() && input.size(1) > 0) {  // bags of one size: a reduction, not a scatter
     const Tensor rows = tenon::embedding(weight, input, -1, o.scale_grad_by_freq(), o.sparse());
     if (mode == Tag::Max) return std::get<0>(max(rows, 1));
     if (mode == Tag::Mean) return mean(rows, 1);
@@ -106,8 +102,8 @@ FractionalPlan fractional_plan(const Tensor& x, const FractionalMaxPoolOptions<D
   check(o.output_size() || o.output_ratio(), "fractional_max_pool", D,
         "d requires specifying either an output_size or an "
         "output_ratio");
-  check(x.dim() == dims + 1 || x.dim() == dims + 2, "fractional_max_pool", D, "d(): Expected ", D + 1,
-        "D or ", D + 2, "D tensor, but got: ", x.sizes());
+  check(x.dim() == dims + 1 || x.dim() == dims + 2, "fractional_max_pool", D, "d(): Expected ", D + 1, "D or ", D + 2,
+        "D tensor, but got: ", x.sizes());
   FractionalPlan plan;
   for (size_t d = 0; d < D; ++d) {
     if (o.output_size()) {
@@ -118,22 +114,20 @@ FractionalPlan fractional_plan(const Tensor& x, const FractionalMaxPoolOptions<D
     plan.output.push_back(static_cast<int64_t>(size * (*o.output_ratio())[d]));
   }
   const int64_t batch = x.dim() == dims + 1 ? 1 : x.size(0);
-  plan.samples = o._random_samples().defined()
-                     ? o._random_samples()
-                     : rand({batch, x.size(-dims - 1), dims}, x.options().requires_grad(false));
+  plan.samples =
+      o._random_samples().defined() ? o._random_samples() : rand({batch, x.size(-dims - 1), dims}, x.options().requires_grad(false));
   return plan;
 }
 
 }  // namespace
 
-#define TENON_DEFINE(D)                                                                            \
-  std::tuple<Tensor, Tensor> fractional_max_pool##D##d_with_indices(                               \
-      const Tensor& x, const FractionalMaxPool##D##dFuncOptions& o) {                              \
-    const FractionalPlan plan = fractional_plan<D>(x, o);                                          \
-    return tenon::fractional_max_pool##D##d(x, o.kernel_size(), plan.output, plan.samples);        \
-  }                                                                                                \
-  Tensor fractional_max_pool##D##d(const Tensor& x, const FractionalMaxPool##D##dFuncOptions& o) { \
-    return std::get<0>(fractional_max_pool##D##d_with_indices(x, o));                              \
+#define TENON_DEFINE(D)                                                                                                             \
+  std::tuple<Tensor, Tensor> fractional_max_pool##D##d_with_indices(const Tensor& x, const FractionalMaxPool##D##dFuncOptions& o) { \
+    const FractionalPlan plan = fractional_plan<D>(x, o);                                                                           \
+    return tenon::fractional_max_pool##D##d(x, o.kernel_size(), plan.output, plan.samples);                                         \
+  }                                                                                                                                 \
+  Tensor fractional_max_pool##D##d(const Tensor& x, const FractionalMaxPool##D##dFuncOptions& o) {                                  \
+    return std::get<0>(fractional_max_pool##D##d_with_indices(x, o));                                                               \
   }
 TENON_DEFINE(2)
 TENON_DEFINE(3)
@@ -142,8 +136,7 @@ TENON_DEFINE(3)
 // --- randomised activations
 
 Tensor rrelu(Tensor x, const RReLUFuncOptions& o) {
-  return o.inplace() ? tenon::rrelu_(x, o.lower(), o.upper(), o.training())
-                     : tenon::rrelu(x, o.lower(), o.upper(), o.training());
+  return o.inplace() ? tenon::rrelu_(x, o.lower(), o.upper(), o.training()) : tenon::rrelu(x, o.lower(), o.upper(), o.training());
 }
 
 Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& o) {
@@ -157,14 +150,12 @@ Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& o) {
 
 // --- losses
 
-Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target,
-                              const MultilabelMarginLossFuncOptions& o) {
+Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, const MultilabelMarginLossFuncOptions& o) {
   return tenon::multilabel_margin_loss(x, target, reduction_of(o));
 }
-Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
-                const Tensor& target_lengths, const CTCLossFuncOptions& o) {
-  return tenon::ctc_loss(log_probs, targets, input_lengths, target_lengths, o.blank(), reduction_of(o),
-                         o.zero_infinity());
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths,
+                const CTCLossFuncOptions& o) {
+  return tenon::ctc_loss(log_probs, targets, input_lengths, target_lengths, o.blank(), reduction_of(o), o.zero_infinity());
 }
 Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                                          const TripletMarginWithDistanceLossFuncOptions& o) {

@@ -17,8 +17,7 @@ struct Fans {
 };
 
 Fans fans_of(const Tensor& tensor) {
-  check<ValueError>(tensor.dim() >= 2,
-                    "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions");
+  check<ValueError>(tensor.dim() >= 2, "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions");
   int64_t receptive = 1;
   for (int64_t d = 2; d < tensor.dim(); ++d) receptive *= tensor.size(d);
   return {tensor.size(1) * receptive, tensor.size(0) * receptive};
@@ -99,9 +98,7 @@ Tensor redrawn_normals(const Tensor& tensor, double mean, double std, double a, 
 // tail.
 Tensor kept_uniforms(const Tensor& tensor, double mean, double std, double a, double b) {
   const double peak = (std::max(a, std::min(mean, b)) - mean) / std, log_peak = -0.5 * peak * peak;
-  const auto log_density = [&](const Tensor& x) {
-    return x.sub(mean).div(std).pow(2).mul(-0.5).sub(log_peak);
-  };
+  const auto log_density = [&](const Tensor& x) { return x.sub(mean).div(std).pow(2).mul(-0.5).sub(log_peak); };
   Tensor result = empty_like(tensor).uniform_(a, b);
   Tensor limit = log_density(result);
   Tensor refused = empty_like(tensor).uniform_().log_().gt(limit);
@@ -182,8 +179,7 @@ Tensor orthogonal_(Tensor tensor, double gain) {
 Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b) {
   const NoGradGuard no_grad;
   const bool likely = below((b - mean) / std) - below((a - mean) / std) > 0.3;
-  return tensor.copy_(likely ? redrawn_normals(tensor, mean, std, a, b)
-                             : kept_uniforms(tensor, mean, std, a, b));
+  return tensor.copy_(likely ? redrawn_normals(tensor, mean, std, a, b) : kept_uniforms(tensor, mean, std, a, b));
 }
 
 }  // namespace tenon::nn::init

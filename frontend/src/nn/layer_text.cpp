@@ -47,19 +47,24 @@ std::string shown(Tag tag) {
     Tag tag;
     const char *python, *libtorch;
   };
-  static constexpr Name kNames[] = {
-      {Tag::Nearest, "nearest", "kNearest"},       {Tag::Linear, "linear", "kLinear"},    {Tag::Bilinear, "bilinear", "kBilinear"},
-      {Tag::Bicubic, "bicubic", "kBicubic"},       {Tag::Trilinear, "trilinear", "kTrilinear"}, {Tag::None, "none", "kNone"},
-      {Tag::Mean, "mean", "kMean"},                {Tag::Sum, "sum", "kSum"},             {Tag::Max, "max", "kMax"},
-      {Tag::Reflect, "reflect", "kReflect"},       {Tag::Replicate, "replicate", "kReplicate"}, {Tag::Circular, "circular", "kCircular"}};
+  static constexpr Name kNames[] = {{Tag::Nearest, "nearest", "kNearest"},
+                                    {Tag::Linear, "linear", "kLinear"},
+                                    {Tag::Bilinear, "bilinear", "kBilinear"},
+                                    {Tag::Bicubic, "bicubic", "kBicubic"},
+                                    {Tag::Trilinear, "trilinear", "kTrilinear"},
+                                    {Tag::None, "none", "kNone"},
+                                    {Tag::Mean, "mean", "kMean"},
+                                    {Tag::Sum, "sum", "kSum"},
+                                    {Tag::Max, "max", "kMax"},
+                                    {Tag::Reflect, "reflect", "kReflect"},
+                                    {Tag::Replicate, "replicate", "kReplicate"},
+                                    {Tag::Circular, "circular", "kCircular"}};
   for (const Name& name : kNames) {
     if (name.tag == tag) return as_libtorch() ? name.libtorch : shown(std::string(name.python));
   }
   return "";
 }
-std::string shown_dims(IntArrayRef values) {
-  return as_libtorch() && values.size() == 1 ? std::to_string(values[0]) : shown(values);
-}
+std::string shown_dims(IntArrayRef values) { return as_libtorch() && values.size() == 1 ? std::to_string(values[0]) : shown(values); }
 std::string shown_as_given(IntArrayRef values) {
   const bool same = std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; });
   return same && !as_libtorch() ? std::to_string(values[0]) : shown_dims(values);
@@ -72,9 +77,7 @@ std::string shown_output(IntArrayRef values) {
   return result;
 }
 
-std::string shown(double value) {
-  return as_libtorch() ? text(value) : format(tensor(value, TensorOptions(kDouble)));
-}
+std::string shown(double value) { return as_libtorch() ? text(value) : format(tensor(value, TensorOptions(kDouble))); }
 
 Shown& Shown::add(const std::string& option) {
   text_ += (first_ ? "" : ", ") + option;

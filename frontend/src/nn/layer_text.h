@@ -14,8 +14,8 @@ std::string own(const char* name);  // the name of a layer
 std::string listed(IntArrayRef values, const char* brackets);
 std::string shown(bool value);
 std::string shown(int64_t value);
-std::string shown(double value);        // Python's shortest text of a float: 0.5, 1.0, 1e-05; or a stream's: 0.5, 1, 1e-05
-std::string shown(IntArrayRef values);  // (2, 3) and (2,), or [2, 3]
+std::string shown(double value);                        // Python's shortest text of a float: 0.5, 1.0, 1e-05; or a stream's: 0.5, 1, 1e-05
+std::string shown(IntArrayRef values);                  // (2, 3) and (2,), or [2, 3]
 std::string shown(const std::vector<int64_t>& values);  // in Python one number without brackets
 std::string shown(const std::vector<double>& values);
 std::string shown(const std::string& value);  // in quotes

@@ -19,7 +19,9 @@ namespace {
 namespace F = functional;
 
 #define BIAS_IN_PYTHON(x) .named_if(!as_libtorch(), "bias", options.x())
-#define ROWS .add((as_libtorch() ? "num_embeddings=" : "") + shown(options.num_embeddings())).add((as_libtorch() ? "embedding_dim=" : "") + shown(options.embedding_dim()))
+#define ROWS                                                                       \
+  .add((as_libtorch() ? "num_embeddings=" : "") + shown(options.num_embeddings())) \
+      .add((as_libtorch() ? "embedding_dim=" : "") + shown(options.embedding_dim()))
 
 bool is(IntArrayRef values, int64_t all) {
   for (int64_t v : values) {
@@ -48,13 +50,10 @@ LinearImpl::LinearImpl(const LinearOptions& given) : options(given) {
 }
 void LinearImpl::reset_parameters() { reset_linear(weight, bias); }
 Tensor LinearImpl::forward(const Operand& input) const { return F::linear(input, weight, bias); }
-void LinearImpl::pretty_print(std::ostream& out) const {
-  out << Shown("Linear") NAMED(in_features) NAMED(out_features) NAMED(bias).text();
-}
+void LinearImpl::pretty_print(std::ostream& out) const { out << Shown("Linear") NAMED(in_features) NAMED(out_features) NAMED(bias).text(); }
 
 BilinearImpl::BilinearImpl(const BilinearOptions& given) : options(given) {
-  weight = register_parameter(
-      "weight", empty({options.out_features(), options.in1_features(), options.in2_features()}));
+  weight = register_parameter("weight", empty({options.out_features(), options.in1_features(), options.in2_features()}));
   bias = register_parameter("bias", options.bias() ? empty({options.out_features()}) : Tensor(), options.bias());
   reset_parameters();
 }
@@ -63,9 +62,7 @@ void BilinearImpl::reset_parameters() {
   init::uniform_(weight, -bound, bound);
   if (bias.defined()) init::uniform_(bias, -bound, bound);
 }
-Tensor BilinearImpl::forward(const Operand& input1, const Operand& input2) const {
-  return F::bilinear(input1, input2, weight, bias);
-}
+Tensor BilinearImpl::forward(const Operand& input1, const Operand& input2) const { return F::bilinear(input1, input2, weight, bias); }
 void BilinearImpl::pretty_print(std::ostream& out) const {
   out << Shown("Bilinear") NAMED(in1_features) NAMED(in2_features) NAMED(out_features) NAMED(bias).text();
 }
@@ -103,8 +100,7 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const F::ConvFuncOptions<
   if constexpr (D == 3) return F::conv3d(x, weight, options);
 }
 template <size_t D>
-Tensor convolve_transposed(const Tensor& x, const Tensor& weight,
-                           const F::ConvTransposeFuncOptions<D>& options) {
+Tensor convolve_transposed(const Tensor& x, const Tensor& weight, const F::ConvTransposeFuncOptions<D>& options) {
   if constexpr (D == 1) return F::conv_transpose1d(x, weight, options);
   if constexpr (D == 2) return F::conv_transpose2d(x, weight, options);
   if constexpr (D == 3) return F::conv_transpose3d(x, weight, options);
@@ -131,15 +127,13 @@ std::vector<int64_t> pad_amounts(const ConvOptions<D>& o) {
 }  // namespace
 
 template <size_t D>
-ConvNdImpl<D>::ConvNdImpl(const ConvOptions<D>& given)
-    : options(given) {
+ConvNdImpl<D>::ConvNdImpl(const ConvOptions<D>& given) : options(given) {
   check_groups(options);
   const char* padding = options.padding().name();
   check<ValueError>(!padding || std::string_view(padding) != "same" || is(options.stride(), 1),
                     "padding='same' is not supported for strided convolutions");
-  weight =
-      register_parameter("weight", tenon::empty(weight_sizes<D>(options, options.out_channels(),
-                                                                 options.in_channels() / options.groups())));
+  weight = register_parameter("weight",
+                              tenon::empty(weight_sizes<D>(options, options.out_channels(), options.in_channels() / options.groups())));
   bias = register_parameter("bias", options.bias() ? empty({options.out_channels()}) : Tensor(), options.bias());
   reset_parameters();
 }
@@ -150,25 +144,18 @@ void ConvNdImpl<D>::reset_parameters() {
 template <size_t D>
 Tensor ConvNdImpl<D>::forward(const Operand& input) const {
   F::ConvFuncOptions<D> call;
-  call.bias(bias)
-      .stride(options.stride())
-      .padding(options.padding())
-      .dilation(options.dilation())
-      .groups(options.groups());
+  call.bias(bias).stride(options.stride()).padding(options.padding()).dilation(options.dilation()).groups(options.groups());
   if (options.padding_mode() == Tag::Constant) return convolve<D>(input, weight, call);
   call.padding(0);
-  return convolve<D>(F::pad(input, F::PadFuncOptions(pad_amounts(options)).mode(options.padding_mode())),
-                     weight, call);
+  return convolve<D>(F::pad(input, F::PadFuncOptions(pad_amounts(options)).mode(options.padding_mode())), weight, call);
 }
 template <size_t D>
 void ConvNdImpl<D>::pretty_print(std::ostream& out) const {
   Shown text(printed_name());
   text BARE(in_channels) BARE(out_channels) SIZES(kernel_size) SIZES(stride);
   const char* quote = as_libtorch() ? "'" : "";
-  if (options.padding().name())
-    text.add("padding=" + (quote + std::string(options.padding().name()) + quote));
-  else if (!is(options.padding().values(), 0))
-    text.add("padding=" + shown_dims(options.padding().values()));
+  if (options.padding().name()) text.add("padding=" + (quote + std::string(options.padding().name()) + quote));
+  else if (!is(options.padding().values(), 0)) text.add("padding=" + shown_dims(options.padding().values()));
   if (!is(options.dilation(), 1)) text SIZES(dilation);
   text.named_if(options.groups() != 1, "groups", options.groups()).named_if(!options.bias(), "bias", false);
   const std::string mode = shown(options.padding_mode());
@@ -177,12 +164,10 @@ void ConvNdImpl<D>::pretty_print(std::ostream& out) const {
 }
 
 template <size_t D>
-ConvTransposeNdImpl<D>::ConvTransposeNdImpl(const ConvTransposeOptions<D>& given)
-    : options(given) {
+ConvTransposeNdImpl<D>::ConvTransposeNdImpl(const ConvTransposeOptions<D>& given) : options(given) {
   check_groups(options);
-  weight =
-      register_parameter("weight", tenon::empty(weight_sizes<D>(options, options.in_channels(),
-                                                                 options.out_channels() / options.groups())));
+  weight = register_parameter("weight",
+                              tenon::empty(weight_sizes<D>(options, options.in_channels(), options.out_channels() / options.groups())));
   bias = register_parameter("bias", options.bias() ? empty({options.out_channels()}) : Tensor(), options.bias());
   reset_parameters();
 }
@@ -193,10 +178,7 @@ void ConvTransposeNdImpl<D>::reset_parameters() {
 template <size_t D>
 Tensor ConvTransposeNdImpl<D>::forward(const Operand& input) const {
   F::ConvTransposeFuncOptions<D> call;
-  call.bias(bias)
-      .stride(options.stride())
-      .padding(options.padding())
-      .output_padding(options.output_padding());
+  call.bias(bias).stride(options.stride()).padding(options.padding()).output_padding(options.output_padding());
   call.groups(options.groups()).dilation(options.dilation());
   return convolve_transposed<D>(input, weight, call);
 }
@@ -221,8 +203,7 @@ template class ConvTransposeNdImpl<3>;
 void PReLUImpl::pretty_print(std::ostream& out) const { out << Shown("PReLU") NAMED(num_parameters).text(); }
 Tensor PReLUImpl::forward(const Operand& input) const { return prelu(input, weight); }
 PReLUImpl::PReLUImpl(const PReLUOptions& given) : options(given) {
-  weight = register_parameter(
-      "weight", full({options.num_parameters()}, options.init(), TensorOptions(get_default_dtype_as_scalartype())));
+  weight = register_parameter("weight", full({options.num_parameters()}, options.init(), TensorOptions(get_default_dtype_as_scalartype())));
 }
 
 // --- normalisation
@@ -275,7 +256,8 @@ Tensor NormBase<kOfBatch>::forward(const Operand& input) {
 }
 template <bool kOfBatch>
 void NormBase<kOfBatch>::pretty_print(std::ostream& out) const {
-  out << Shown(printed_name()) BARE(num_features) NAMED(eps) NAMED(momentum) NAMED(affine) BIAS_IN_PYTHON(affine) NAMED(track_running_stats).text();
+  out << Shown(printed_name()) BARE(num_features) NAMED(eps) NAMED(momentum) NAMED(affine) BIAS_IN_PYTHON(affine) NAMED(track_running_stats)
+             .text();
 }
 template class NormBase<true>;
 template class NormBase<false>;
@@ -300,18 +282,18 @@ TENON_NORM(InstanceNorm3d, 4, 5)
 #undef TENON_NORM
 
 LayerNormImpl::LayerNormImpl(const LayerNormOptions& given) : options(given) {
-  weight = register_parameter("weight",
-                              options.elementwise_affine() ? ones(options.normalized_shape()) : Tensor(), options.elementwise_affine());
+  weight = register_parameter("weight", options.elementwise_affine() ? ones(options.normalized_shape()) : Tensor(),
+                              options.elementwise_affine());
   bias =
       register_parameter("bias", options.elementwise_affine() ? zeros(options.normalized_shape()) : Tensor(), options.elementwise_affine());
 }
 Tensor LayerNormImpl::forward(const Operand& input) const {
-  return F::layer_norm(
-      input,
-      F::LayerNormFuncOptions(options.normalized_shape()).weight(weight).bias(bias).eps(options.eps()));
+  return F::layer_norm(input, F::LayerNormFuncOptions(options.normalized_shape()).weight(weight).bias(bias).eps(options.eps()));
 }
 void LayerNormImpl::pretty_print(std::ostream& out) const {
-  out << Shown("LayerNorm").add(shown(IntArrayRef(options.normalized_shape()))) NAMED(eps) NAMED(elementwise_affine) BIAS_IN_PYTHON(elementwise_affine).text();
+  out << Shown("LayerNorm")
+             .add(shown(IntArrayRef(options.normalized_shape()))) NAMED(eps) NAMED(elementwise_affine) BIAS_IN_PYTHON(elementwise_affine)
+             .text();
 }
 
 GroupNormImpl::GroupNormImpl(const GroupNormOptions& given) : options(given) {
@@ -321,8 +303,7 @@ GroupNormImpl::GroupNormImpl(const GroupNormOptions& given) : options(given) {
   bias = register_parameter("bias", options.affine() ? zeros({options.num_channels()}) : Tensor(), options.affine());
 }
 Tensor GroupNormImpl::forward(const Operand& input) const {
-  return F::group_norm(
-      input, F::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
+  return F::group_norm(input, F::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
 }
 void GroupNormImpl::pretty_print(std::ostream& out) const {
   out << Shown("GroupNorm") BARE(num_groups) BARE(num_channels) NAMED(eps) NAMED(affine) BIAS_IN_PYTHON(affine).text();
@@ -409,7 +390,8 @@ EmbeddingBag EmbeddingBag::from_pretrained(const Tensor& embeddings, const Embed
 void EmbeddingBagImpl::pretty_print(std::ostream& out) const {
   Shown text("EmbeddingBag");
   text ROWS GIVEN(max_norm).named_if(options.norm_type() != 2, "norm_type", options.norm_type()) ON(scale_grad_by_freq);
-  text.named_if(as_libtorch() && options.sparse(), "sparse", true).named_if(!as_libtorch() || !(options.mode() == Tag::Mean), "mode", options.mode());
+  text.named_if(as_libtorch() && options.sparse(), "sparse", true)
+      .named_if(!as_libtorch() || !(options.mode() == Tag::Mean), "mode", options.mode());
   text.named_if(as_libtorch() && options.include_last_offset(), "include_last_offset", true);
   out << text GIVEN(padding_idx).text();
 }

@@ -58,9 +58,7 @@ std::string without_impl(const std::string& name) {
   return name.size() > 4 && name.ends_with("Impl") ? name.substr(0, name.size() - 4) : name;
 }
 
-std::string joined(const std::string& prefix, const std::string& name) {
-  return prefix.empty() ? name : prefix + "." + name;
-}
+std::string joined(const std::string& prefix, const std::string& name) { return prefix.empty() ? name : prefix + "." + name; }
 
 void check_name(const std::string& name, const char* what) {
   check(!name.empty(), what, " name must not be empty");
@@ -73,8 +71,7 @@ class Collector {
   explicit Collector(const char* what) : result(what) {}
   void add(const std::string& prefix, const OrderedDict<std::string, Tensor>& tensors) {
     for (const auto& item : tensors) {
-      if (item->defined() && seen_.insert(item->unsafe_impl()).second)
-        result.insert(joined(prefix, item.key()), *item);
+      if (item->defined() && seen_.insert(item->unsafe_impl()).second) result.insert(joined(prefix, item.key()), *item);
     }
   }
   OrderedDict<std::string, Tensor> result;
@@ -124,15 +121,13 @@ void Module::visit(const Function<void(const std::string&, const Module&)>& f, b
     if (!recurse) return;
     const auto& children = module->children_.items();
     for (size_t i = children.size(); i-- > 0;) {
-      if (children[i].value())
-        pending.emplace_back(joined(prefix, children[i].key()), children[i].value().get());
+      if (children[i].value()) pending.emplace_back(joined(prefix, children[i].key()), children[i].value().get());
     }
   }
 }
 
 Module::Module() : Module(std::string()) {}
-Module::Module(std::string name)
-    : parameters_("Parameter"), buffers_("Buffer"), children_("Submodule"), name_(std::move(name)) {}
+Module::Module(std::string name) : parameters_("Parameter"), buffers_("Buffer"), children_("Submodule"), name_(std::move(name)) {}
 Module::~Module() = default;
 std::vector<std::shared_ptr<Module>> Module::children() const { return children_.values(); }
 OrderedDict<std::string, std::shared_ptr<Module>> Module::named_children() const { return children_; }
@@ -167,17 +162,14 @@ OrderedDict<std::string, Tensor> Module::state_dict() const {
 void check_state_dict(const Module& module, const OrderedDict<std::string, Tensor>& state, bool strict) {
   const OrderedDict<std::string, Tensor> own = module.state_dict();
   std::string missing, unexpected, mismatched;
-  const auto append = [](std::string& list, const std::string& key) {
-    list += (list.empty() ? "\"" : ", \"") + key + "\"";
-  };
+  const auto append = [](std::string& list, const std::string& key) { list += (list.empty() ? "\"" : ", \"") + key + "\""; };
   for (const auto& item : own) {
     const Tensor* given = state.find(item.key());
     if (!given) {
       append(missing, item.key());
     } else if (!(given->sizes() == item->sizes())) {
-      mismatched += text("\n\tsize mismatch for ", item.key(), ": copying a param with shape torch.Size(",
-                         given->sizes(), ") from checkpoint, the shape in current model is torch.Size(",
-                         item->sizes(), ").");
+      mismatched += text("\n\tsize mismatch for ", item.key(), ": copying a param with shape torch.Size(", given->sizes(),
+                         ") from checkpoint, the shape in current model is torch.Size(", item->sizes(), ").");
     }
   }
   for (const auto& item : state) {
@@ -196,8 +188,7 @@ void Module::load_state_dict(const OrderedDict<std::string, Tensor>& state) {
   for (const auto& item : state_dict()) item->copy_(state[item.key()]);
 }
 
-OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const std::string& prefix,
-                                                                        bool include_self) const {
+OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const std::string& prefix, bool include_self) const {
   OrderedDict<std::string, std::shared_ptr<Module>> result("Submodule");
   visit(
       [&](const std::string& name, const Module& m) {
@@ -207,9 +198,7 @@ OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const st
       true);
   return result;
 }
-std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const {
-  return named_modules({}, include_self).values();
-}
+std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const { return named_modules({}, include_self).values(); }
 
 std::shared_ptr<Module> Module::shared() const {
   const std::shared_ptr<const Module> self = weak_from_this().lock();
@@ -222,27 +211,19 @@ std::shared_ptr<Module> Module::shared() const {
   return std::const_pointer_cast<Module>(self);
 }
 
-void Module::apply(const Function<void(const std::string&, const Module&)>& function,
-                   const std::string& name_prefix) const {
-  visit(
-      [&](const std::string& name, const Module& m) {
-        function(name.empty() ? name_prefix : joined(name_prefix, name), m);
-      },
-      true);
+void Module::apply(const Function<void(const std::string&, const Module&)>& function, const std::string& name_prefix) const {
+  visit([&](const std::string& name, const Module& m) { function(name.empty() ? name_prefix : joined(name_prefix, name), m); }, true);
 }
 void Module::apply(const Function<void(const Module&)>& function) const {
   visit([&](const std::string&, const Module& m) { function(m); }, true);
 }
-void Module::apply(const Function<void(const std::string&, Module&)>& function,
-                   const std::string& name_prefix) {
-  std::as_const(*this).apply(
-      [&](const std::string& name, const Module& m) { function(name, const_cast<Module&>(m)); }, name_prefix);
+void Module::apply(const Function<void(const std::string&, Module&)>& function, const std::string& name_prefix) {
+  std::as_const(*this).apply([&](const std::string& name, const Module& m) { function(name, const_cast<Module&>(m)); }, name_prefix);
 }
 void Module::apply(const Function<void(Module&)>& function) {
   visit([&](const std::string&, const Module& m) { function(const_cast<Module&>(m)); }, true);
 }
-void Module::apply(const Function<void(const std::string&, const Pointer&)>& function,
-                   const std::string& name_prefix) const {
+void Module::apply(const Function<void(const std::string&, const Pointer&)>& function, const std::string& name_prefix) const {
   apply([&](const std::string& name, const Module& m) { function(name, m.shared()); }, name_prefix);
 }
 void Module::apply(const Function<void(const Pointer&)>& function) const {
@@ -268,9 +249,8 @@ void Module::to(Device device, ScalarType dtype, bool non_blocking) {
   to(dtype, non_blocking);
 }
 void Module::to(ScalarType dtype, bool) {
-  check<TypeError>(
-      isFloatingType(dtype),
-      "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=", repr(dtype));
+  check<TypeError>(isFloatingType(dtype),
+                   "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=", repr(dtype));
   replace_tensors([&](const Tensor& t) { return t.is_floating_point() ? t.to(dtype) : t; });
 }
 void Module::to(Device device, bool non_blocking) {
@@ -281,11 +261,8 @@ void Module::zero_grad(bool set_to_none) { zero_grads(parameters(), set_to_none)
 
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
   check_name(name, "Parameter");
-  if (tensor.defined())
-    tensor.set_requires_grad(requires_grad);
-  else if (requires_grad)
-    warn_user(
-        "An undefined tensor cannot require grad. Ignoring the `requires_grad=true` function parameter.");
+  if (tensor.defined()) tensor.set_requires_grad(requires_grad);
+  else if (requires_grad) warn_user("An undefined tensor cannot require grad. Ignoring the `requires_grad=true` function parameter.");
   return parameters_.insert(std::move(name), std::move(tensor));
 }
 Tensor& Module::register_buffer(std::string name, Tensor tensor) {
@@ -357,10 +334,8 @@ class Undo {
     const NoGradGuard no_grad;
     for (size_t i = 0; i < values_.size(); ++i) {
       try {
-        if (tensors_[i].sizes() == values_[i].sizes())
-          tensors_[i].copy_(values_[i]);
-        else
-          tensors_[i].set_data(values_[i]);
+        if (tensors_[i].sizes() == values_[i].sizes()) tensors_[i].copy_(values_[i]);
+        else tensors_[i].set_data(values_[i]);
       } catch (const Error&) {  // no memory: the others are put back all the same
       }
     }
@@ -385,8 +360,8 @@ void Module::load(tenon::serialize::InputArchive& archive) {
       if (!item->defined()) continue;
       Tensor found;
       archive.read(item.key(), found, tensors == &buffers_);
-      check(found.sizes() == item->sizes(), archive.where(item.key()), ": has shape ", found.sizes(),
-            ", and the module's is ", item->sizes());
+      check(found.sizes() == item->sizes(), archive.where(item.key()), ": has shape ", found.sizes(), ", and the module's is ",
+            item->sizes());
       const NoGradGuard no_grad;
       item->copy_(found);
     }
@@ -394,8 +369,7 @@ void Module::load(tenon::serialize::InputArchive& archive) {
   for (const auto& child : children_) {
     if (!child.value() || !child.value()->is_serializable()) continue;
     tenon::serialize::InputArchive nested;
-    if (archive.try_read(child.key(), nested))
-      child.value()->load(nested);
+    if (archive.try_read(child.key(), nested)) child.value()->load(nested);
     else  // one without tensors left nothing
       check(child.value()->state_dict().is_empty(), "No such serialized submodule: ", archive.where(child.key()));
   }

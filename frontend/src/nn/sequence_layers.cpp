@@ -23,8 +23,7 @@ std::string parameter_name(const char* kind, int64_t layer, int64_t direction) {
 
 }  // namespace
 
-RecurrentBase::RecurrentBase(const RecurrentOptions& given, int64_t gates)
-    : options_base(given) {
+RecurrentBase::RecurrentBase(const RecurrentOptions& given, int64_t gates) : options_base(given) {
   const RecurrentOptions& o = options_base;
   check<ValueError>(o.hidden_size() > 0, "hidden_size must be greater than zero");
   check<ValueError>(o.num_layers() > 0, "num_layers must be greater than zero");
@@ -32,10 +31,10 @@ RecurrentBase::RecurrentBase(const RecurrentOptions& given, int64_t gates)
                     "dropout should be a number in range [0, 1] representing the "
                     "probability of an element being zeroed");
   if (o.dropout() > 0 && o.num_layers() == 1)
-    warn_user(text(
-        "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-        "greater than 1, but got dropout=",
-        o.dropout(), " and num_layers=", o.num_layers()));
+    warn_user(
+        text("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+             "greater than 1, but got dropout=",
+             o.dropout(), " and num_layers=", o.num_layers()));
   check<ValueError>(o.proj_size() >= 0, "proj_size has to be a positive integer, got ", o.proj_size());
   check<ValueError>(o.proj_size() < o.hidden_size(), "proj_size has to be smaller than hidden_size.");
   const int64_t directions = o.bidirectional() ? 2 : 1, rows = gates * o.hidden_size();
@@ -70,7 +69,9 @@ void RecurrentBase::fill(States& states, int64_t batch, const Tensor& like) cons
 namespace {
 
 Recurrence recurrence_of(const RecurrentOptions& o, RecurrentCell cell, std::vector<Tensor> parameters, bool training) {
-  return {cell, std::move(parameters), o.num_layers(), o.bias(), o.bidirectional(), o.batch_first(), o.dropout(), training, o.proj_size() > 0, {}};
+  return {
+      cell, std::move(parameters), o.num_layers(), o.bias(), o.bidirectional(), o.batch_first(), o.dropout(), training, o.proj_size() > 0,
+      {}};
 }
 
 // As the functions are called.
@@ -89,8 +90,7 @@ Tensor RecurrentBase::run(const Tensor& input, States& states, Cell cell) const 
   const CallScope call(name_of(cell), input);
   const RecurrentOptions& o = options_base;
   check(input.dim() == 3, printed_name(), ": Expected input to be 3D, got ", input.dim(), "D instead");
-  check(input.size(2) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ",
-        o.input_size(), ", got ", input.size(2));
+  check(input.size(2) == o.input_size(), "input.size(-1) must be equal to input_size. Expected ", o.input_size(), ", got ", input.size(2));
   check(input.size(o.batch_first() ? 1 : 0) > 0, "Expected sequence length to be larger than 0 in RNN");
   fill(states, input.size(o.batch_first() ? 0 : 1), input);
   return tenon::run(recurrence_of(o, cell, parameters(), is_training()), input, states);
@@ -123,7 +123,9 @@ void RecurrentBase::pretty_print(std::ostream& out) const {
   const RecurrentOptions& options = options_base;
   Shown text(printed_name());
   if (as_libtorch()) {
-    out << text NAMED(input_size) NAMED(hidden_size) NAMED(num_layers) NAMED(bias) NAMED(batch_first) NAMED(dropout) NAMED(bidirectional).named_if(options.proj_size() > 0, "proj_size", options.proj_size()).text();
+    out << text NAMED(input_size) NAMED(hidden_size) NAMED(num_layers) NAMED(bias) NAMED(batch_first) NAMED(dropout) NAMED(bidirectional)
+               .named_if(options.proj_size() > 0, "proj_size", options.proj_size())
+               .text();
     return;
   }
   text BARE(input_size) BARE(hidden_size).named_if(options.proj_size() > 0, "proj_size", options.proj_size());
@@ -138,7 +140,8 @@ std::tuple<Tensor, Tensor> RNNImpl::forward(const Operand& input, Tensor hx) con
   Tensor output = run(input, states, cell());
   return {output, states[0]};
 }
-std::tuple<utils::rnn::PackedSequence, Tensor> RNNImpl::forward_with_packed_input(const utils::rnn::PackedSequence& packed_input, Tensor hx) const {
+std::tuple<utils::rnn::PackedSequence, Tensor> RNNImpl::forward_with_packed_input(const utils::rnn::PackedSequence& packed_input,
+                                                                                  Tensor hx) const {
   States states{hx};
   auto output = run(packed_input, states, cell());
   return {output, states[0]};
@@ -161,7 +164,8 @@ std::tuple<Tensor, Tensor> GRUImpl::forward(const Operand& input, Tensor hx) con
   Tensor output = run(input, states, RecurrentCell::Gru);
   return {output, states[0]};
 }
-std::tuple<utils::rnn::PackedSequence, Tensor> GRUImpl::forward_with_packed_input(const utils::rnn::PackedSequence& packed_input, Tensor hx) const {
+std::tuple<utils::rnn::PackedSequence, Tensor> GRUImpl::forward_with_packed_input(const utils::rnn::PackedSequence& packed_input,
+                                                                                  Tensor hx) const {
   States states{hx};
   auto output = run(packed_input, states, RecurrentCell::Gru);
   return {output, states[0]};
@@ -198,10 +202,12 @@ std::vector<Tensor> RecurrentCellBase::batch_of(const Tensor& input, std::vector
   check(batch[0].size(1) == options_base.input_size(), "input has inconsistent input_size: got ", batch[0].size(1), " expected ",
         options_base.input_size());
   for (size_t i = 0; i < states.size(); ++i) {
-    Tensor state = states[i].defined() ? states[i] : zeros({batch[0].size(0), options_base.hidden_size()}, input.options().requires_grad(false));
+    Tensor state =
+        states[i].defined() ? states[i] : zeros({batch[0].size(0), options_base.hidden_size()}, input.options().requires_grad(false));
     if (states[i].defined()) check_dims(state, "hidden");
     if (state.dim() == 1) state = state.unsqueeze(0);
-    check(state.size(0) == batch[0].size(0), "Input batch size ", batch[0].size(0), " doesn't match hidden", i, " batch size ", state.size(0));
+    check(state.size(0) == batch[0].size(0), "Input batch size ", batch[0].size(0), " doesn't match hidden", i, " batch size ",
+          state.size(0));
     check(state.size(1) == options_base.hidden_size(), "hidden", i, " has inconsistent hidden_size: got ", state.size(1), ", expected ",
           options_base.hidden_size());
     batch.push_back(state);
@@ -252,8 +258,7 @@ void GRUCellImpl::pretty_print(std::ostream& out) const { print(out, "GRUCell");
 
 MultiheadAttentionImpl::MultiheadAttentionImpl(const MultiheadAttentionOptions& given) : options(given) {
   const int64_t size = options.embed_dim();
-  check(options.num_heads() > 0 && size % options.num_heads() == 0,
-        "embed_dim must be divisible by num_heads");
+  check(options.num_heads() > 0 && size % options.num_heads() == 0, "embed_dim must be divisible by num_heads");
   head_dim = size / options.num_heads();
   _qkv_same_embed_dim = options.kdim() == size && options.vdim() == size;
   const auto add = [&](const char* name, bool wanted, std::vector<int64_t> sizes) {
@@ -286,8 +291,9 @@ void MultiheadAttentionImpl::_reset_parameters() {
 std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Operand& query, const Operand& key, const Operand& value,
                                                            const Operand& key_padding_mask, bool need_weights, const Operand& attn_mask,
                                                            bool average_attn_weights) const {
-  functional::MultiheadAttentionForwardFuncOptions call(options.embed_dim(), options.num_heads(), in_proj_weight, in_proj_bias, bias_k, bias_v,
-                                                        options.add_zero_attn(), options.dropout(), out_proj->weight, out_proj->bias);
+  functional::MultiheadAttentionForwardFuncOptions call(options.embed_dim(), options.num_heads(), in_proj_weight, in_proj_bias, bias_k,
+                                                        bias_v, options.add_zero_attn(), options.dropout(), out_proj->weight,
+                                                        out_proj->bias);
   call.training(is_training()).key_padding_mask(key_padding_mask).need_weights(need_weights).attn_mask(attn_mask);
   call.average_attn_weights(average_attn_weights).use_separate_proj_weight(!_qkv_same_embed_dim);
   call.q_proj_weight(q_proj_weight).k_proj_weight(k_proj_weight).v_proj_weight(v_proj_weight);

@@ -65,8 +65,7 @@ TransformerEncoderLayerImpl::TransformerEncoderLayerImpl(const TransformerEncode
   dropout2 = register_module("dropout2", Dropout(options.dropout()));
 }
 
-Tensor TransformerEncoderLayerImpl::forward(const Operand& src, const Operand& src_mask,
-                                            const Operand& src_key_padding_mask) const {
+Tensor TransformerEncoderLayerImpl::forward(const Operand& src, const Operand& src_mask, const Operand& src_key_padding_mask) const {
   const Tensor x = norm1(src + dropout1(attend(self_attn, src, src, src_mask, src_key_padding_mask)));
   return norm2(x + dropout2(feed_forward(*this, x)));
 }
@@ -86,9 +85,8 @@ TransformerDecoderLayerImpl::TransformerDecoderLayerImpl(const TransformerDecode
   dropout3 = register_module("dropout3", Dropout(options.dropout()));
 }
 
-Tensor TransformerDecoderLayerImpl::forward(const Operand& tgt, const Operand& memory, const Operand& tgt_mask,
-                                            const Operand& memory_mask, const Operand& tgt_key_padding_mask,
-                                            const Operand& memory_key_padding_mask) const {
+Tensor TransformerDecoderLayerImpl::forward(const Operand& tgt, const Operand& memory, const Operand& tgt_mask, const Operand& memory_mask,
+                                            const Operand& tgt_key_padding_mask, const Operand& memory_key_padding_mask) const {
   Tensor x = norm1(tgt + dropout1(attend(self_attn, tgt, tgt, tgt_mask, tgt_key_padding_mask)));
   x = norm2(x + dropout2(attend(multihead_attn, x, memory, memory_mask, memory_key_padding_mask)));
   return norm3(x + dropout3(feed_forward(*this, x)));
@@ -107,8 +105,7 @@ std::shared_ptr<Module> TransformerEncoderImpl::clone(const optional<Device>& de
   copy->take_values(*this, device);
   return copy;
 }
-Tensor TransformerEncoderImpl::forward(const Operand& src, const Operand& src_mask,
-                                       const Operand& src_key_padding_mask) const {
+Tensor TransformerEncoderImpl::forward(const Operand& src, const Operand& src_mask, const Operand& src_key_padding_mask) const {
   Tensor x = src;
   for (const auto& layer : *layers) x = layer->as<TransformerEncoderLayer>()->forward(x, src_mask, src_key_padding_mask);
   return norm.is_empty() ? x : norm.forward(x);
@@ -125,13 +122,11 @@ std::shared_ptr<Module> TransformerDecoderImpl::clone(const optional<Device>& de
   copy->take_values(*this, device);
   return copy;
 }
-Tensor TransformerDecoderImpl::forward(const Operand& tgt, const Operand& memory, const Operand& tgt_mask,
-                                       const Operand& memory_mask, const Operand& tgt_key_padding_mask,
-                                       const Operand& memory_key_padding_mask) const {
+Tensor TransformerDecoderImpl::forward(const Operand& tgt, const Operand& memory, const Operand& tgt_mask, const Operand& memory_mask,
+                                       const Operand& tgt_key_padding_mask, const Operand& memory_key_padding_mask) const {
   Tensor x = tgt;
   for (const auto& layer : *layers)
-    x = layer->as<TransformerDecoderLayer>()->forward(x, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
-                                                      memory_key_padding_mask);
+    x = layer->as<TransformerDecoderLayer>()->forward(x, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask);
   return norm.is_empty() ? x : norm.forward(x);
 }
 
@@ -139,15 +134,13 @@ Tensor TransformerDecoderImpl::forward(const Operand& tgt, const Operand& memory
 
 TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(given) {
   const TransformerOptions& o = options;
-  const auto layer = TransformerLayerOptions(o.d_model(), o.nhead())
-                         .dim_feedforward(o.dim_feedforward()).dropout(o.dropout()).activation(o.activation());
+  const auto layer =
+      TransformerLayerOptions(o.d_model(), o.nhead()).dim_feedforward(o.dim_feedforward()).dropout(o.dropout()).activation(o.activation());
   encoder = o.custom_encoder();
-  if (encoder.is_empty())
-    encoder = TransformerEncoder(TransformerEncoderOptions(layer, o.num_encoder_layers()).norm(norm_of(o.d_model())));
+  if (encoder.is_empty()) encoder = TransformerEncoder(TransformerEncoderOptions(layer, o.num_encoder_layers()).norm(norm_of(o.d_model())));
   register_module("encoder", encoder.ptr());
   decoder = o.custom_decoder();
-  if (decoder.is_empty())
-    decoder = TransformerDecoder(TransformerDecoderOptions(layer, o.num_decoder_layers()).norm(norm_of(o.d_model())));
+  if (decoder.is_empty()) decoder = TransformerDecoder(TransformerDecoderOptions(layer, o.num_decoder_layers()).norm(norm_of(o.d_model())));
   register_module("decoder", decoder.ptr());
   reset_parameters();
 }
@@ -168,11 +161,10 @@ std::shared_ptr<Module> TransformerImpl::clone(const optional<Device>& device) c
 }
 
 Tensor TransformerImpl::forward(const Operand& src, const Operand& tgt, const Operand& src_mask, const Operand& tgt_mask,
-                                const Operand& memory_mask, const Operand& src_key_padding_mask,
-                                const Operand& tgt_key_padding_mask, const Operand& memory_key_padding_mask) const {
+                                const Operand& memory_mask, const Operand& src_key_padding_mask, const Operand& tgt_key_padding_mask,
+                                const Operand& memory_key_padding_mask) const {
   check(src.dim() == 3 && tgt.dim() == 3, "src and tgt should have 3 dimensions, but got ", src.dim(), " and ", tgt.dim());
-  check(src.size(1) == tgt.size(1), "src and tgt should have equal batch size (at dim 1), but got ", src.size(1), " and ",
-        tgt.size(1));
+  check(src.size(1) == tgt.size(1), "src and tgt should have equal batch size (at dim 1), but got ", src.size(1), " and ", tgt.size(1));
   check(src.size(2) == options.d_model() && tgt.size(2) == options.d_model(),
         "src and tgt should have same feature size as d_model (at dim 2), but got ", src.size(2), " and ", tgt.size(2),
         " while d_model is ", options.d_model());

@@ -123,8 +123,8 @@ PackedSequence PackedSequence::to(TensorOptions options) const {
 }
 
 PackedSequence pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first, bool enforce_sorted) {
-  check(lengths.dim() == 1 && lengths.device().is_cpu(), "'lengths' argument should be a 1D CPU int64 tensor, but got ", lengths.dim(), "D ",
-        lengths.device(), " ", lengths.scalar_type(), " tensor");
+  check(lengths.dim() == 1 && lengths.device().is_cpu(), "'lengths' argument should be a 1D CPU int64 tensor, but got ", lengths.dim(),
+        "D ", lengths.device(), " ", lengths.scalar_type(), " tensor");
   lengths = lengths.to(kLong);
   Tensor sorted_indices;
   if (!enforce_sorted) {
@@ -139,7 +139,8 @@ PackedSequence pack_padded_sequence(Tensor input, Tensor lengths, bool batch_fir
   for (int64_t t = 0; t < sizes[0]; ++t)
     batch_sizes.push_back(std::count_if(sizes.begin(), sizes.end(), [&](int64_t length) { return length > t; }));
   const Tensor rows = input.reshape(with_rows(input, 2, {input.size(0) * input.size(1)}));
-  return PackedSequence(rows.index_select(0, places(batch_sizes, input.size(1), input.device())), tensor(batch_sizes, kLong), sorted_indices);
+  return PackedSequence(rows.index_select(0, places(batch_sizes, input.size(1), input.device())), tensor(batch_sizes, kLong),
+                        sorted_indices);
 }
 
 std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, bool batch_first, double padding_value,

@@ -48,8 +48,7 @@ Tensor kron(const Operand& a, const Operand& b) {
 Tensor inner(const Operand& a, const Operand& b) {
   const CallScope call("inner", a, b);
   if (a.dim() == 0 || b.dim() == 0) return mul(a, b);
-  check(a.size(-1) == b.size(-1),
-        "inner() the last dimension must match on both input tensors but got shapes ", a.sizes(), " and ",
+  check(a.size(-1) == b.size(-1), "inner() the last dimension must match on both input tensors but got shapes ", a.sizes(), " and ",
         b.sizes());
   return tensordot(a, b, -1, -1);
 }
@@ -60,11 +59,10 @@ Tensor vdot(const Operand& a, const Operand& b) {
 Tensor chain_matmul(TensorList matrices) {
   const CallScope call("chain_matmul", matrices);
   static std::atomic_flag warned;
-  warn_user_once(
-      warned,
-      "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
-      "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
-      "parameters.");
+  warn_user_once(warned,
+                 "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+                 "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
+                 "parameters.");
   check(!matrices.empty(), "chain_matmul(): Expected one or more matrices");
   for (const Tensor& x : matrices) check(x.dim() == 2, "Tensor dimension is ", x.dim(), ", expected 2 instead.");
   return matrices.size() == 1 ? matrices[0] : linalg_multi_dot(matrices);
@@ -74,8 +72,8 @@ Tensor linalg_cross(const Operand& a, const Operand& b, int64_t dim) {
   GradScope scope("LinalgCrossBackward0", a, b);
   check(a.dim() == b.dim(), "linalg.cross: inputs must have the same number of dimensions.");
   dim = wrap_dim(dim, a.dim());
-  check(a.dim() > 0 && a.size(dim) == 3 && b.size(dim) == 3, "linalg.cross: inputs dimension ", dim,
-        " must have length 3. Got ", a.dim() ? a.size(dim) : 1, " and ", b.dim() ? b.size(dim) : 1);
+  check(a.dim() > 0 && a.size(dim) == 3 && b.size(dim) == 3, "linalg.cross: inputs dimension ", dim, " must have length 3. Got ",
+        a.dim() ? a.size(dim) : 1, " and ", b.dim() ? b.size(dim) : 1);
   const auto next = [&](const Tensor& x, int64_t by) { return roll(x, -by, dim); };
   return sub(mul(next(a, 1), next(b, 2)), mul(next(a, 2), next(b, 1)));
 }
@@ -83,11 +81,10 @@ Tensor cross(const Operand& a, const Operand& b, optional<int64_t> dim) {
   const CallScope call("cross", a, b);
   if (dim) return linalg_cross(a, b, *dim);
   static std::atomic_flag warned;
-  warn_user_once(
-      warned,
-      "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly "
-      "or simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of "
-      "linalg.cross in a future release.");
+  warn_user_once(warned,
+                 "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly "
+                 "or simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of "
+                 "linalg.cross in a future release.");
   for (int64_t d = 0; d < a.dim(); ++d) {
     if (a.size(d) == 3) return linalg_cross(a, b, d);
   }
@@ -121,12 +118,10 @@ Tensor diag_embed(const Operand& x, int64_t offset, int64_t dim1, int64_t dim2) 
   shape.push_back(size);
   shape.push_back(size);
   checked_numel(ref(shape));
-  if (ir::element_count(shape) == 0)
-    return movedim(zeros(ref(shape), x.options()), {rank - 2, rank - 1}, {dim1, dim2});
+  if (ir::element_count(shape) == 0) return movedim(zeros(ref(shape), x.options()), {rank - 2, rank - 1}, {dim1, dim2});
   const Expr on = plus(position(shape, rank - 2), offset) == position(shape, rank - 1);
   const Expr values = broadcast(Expr{node_of(unsqueeze(rows, -1))}, ref(shape));
-  return movedim(record(select(on, values, number(values, Scalar(0))).node), {rank - 2, rank - 1},
-                 {dim1, dim2});
+  return movedim(record(select(on, values, number(values, Scalar(0))).node), {rank - 2, rank - 1}, {dim1, dim2});
 }
 Tensor diag(const Operand& x, int64_t diagonal) {
   GradScope scope(x.dim() == 2 ? "DiagonalBackward0_copy" : "DiagEmbedBackward0", x);
@@ -158,8 +153,8 @@ Tensor triangle(const char* name, const Tensor& x, int64_t diagonal, F keeps) {
 // How many elements of a [rows, columns] matrix have column < row + bound.
 int64_t count_below(int64_t rows, int64_t columns, int64_t bound) {
   using Wide = __int128;
-  const Wide first = std::clamp<Wide>(-Wide{bound}, 0, rows);              // row with such a column, but one
-  const Wide full = std::clamp<Wide>(Wide{columns} - bound, first, rows);  // first row with all of them
+  const Wide first = std::clamp<Wide>(-Wide{bound}, 0, rows);                      // row with such a column, but one
+  const Wide full = std::clamp<Wide>(Wide{columns} - bound, first, rows);          // first row with all of them
   const Wide growing = (full - first) * (first + full - 1 + 2 * Wide{bound}) / 2;  // row + bound, row by row
   const Wide count = growing + (rows - full) * columns;
   check(count <= std::numeric_limits<int64_t>::max() / 16, "numel: integer multiplication overflow");
@@ -167,16 +162,13 @@ int64_t count_below(int64_t rows, int64_t columns, int64_t bound) {
 }
 
 // Pairs (row, column) of a [rows, columns] matrix that lie in the triangle, in row-major order.
-Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lower,
-                        const TensorOptions& options) {
+Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lower, const TensorOptions& options) {
   check(rows >= 0, "row must be non-negative, got", rows);
   check(columns >= 0, "col must be non-negative, got", columns);
-  check<NotImplementedError>(!options.has_dtype() || options.dtype() == kLong || options.dtype() == kInt, '"',
-                             lower ? "tril" : "triu", "_indices\" not implemented for '",
-                             options.dtype().toScalarType(), "'");
+  check<NotImplementedError>(!options.has_dtype() || options.dtype() == kLong || options.dtype() == kInt, '"', lower ? "tril" : "triu",
+                             "_indices\" not implemented for '", options.dtype().toScalarType(), "'");
   const int64_t far = std::clamp(offset, -kFar, kFar);
-  const int64_t count = lower ? count_below(rows, columns, far + 1)
-                              : count_below(rows, columns, kFar) - count_below(rows, columns, far);
+  const int64_t count = lower ? count_below(rows, columns, far + 1) : count_below(rows, columns, kFar) - count_below(rows, columns, far);
   const auto buffer = allocate_buffer(static_cast<size_t>(count) * 2 * sizeof(int64_t));
   auto* row = static_cast<int64_t*>(buffer->data());
   int64_t* column = row + count;
@@ -189,8 +181,7 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
       *column++ = j;
     }
   }
-  return tensor_from_buffer(DType::I64, {2, count}, buffer)
-      .to(options.dtype(options.has_dtype() ? options.dtype().toScalarType() : kLong));
+  return tensor_from_buffer(DType::I64, {2, count}, buffer).to(options.dtype(options.has_dtype() ? options.dtype().toScalarType() : kLong));
 }
 
 }  // namespace
@@ -215,8 +206,8 @@ Tensor block_diag(TensorList tensors) {
   if (tensors.empty()) return empty({1, 0});
   int64_t columns = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    check(tensors[i].dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input ", i,
-          " has ", tensors[i].dim(), " dimensions");
+    check(tensors[i].dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input ", i, " has ", tensors[i].dim(),
+          " dimensions");
     columns += atleast_2d(tensors[i]).size(1);
   }
   std::vector<Tensor> rows;
@@ -237,11 +228,10 @@ Tensor rot90(const Operand& x, int64_t k, IntArrayRef dims) {
   check(x.dim() >= 2, "expected total dims >= 2, but got total dims = ", x.dim());
   wrap_dim(dims[0], x.dim());
   wrap_dim(dims[1], x.dim());
-  check(dims[0] != dims[1] && std::abs(dims[0] - dims[1]) != x.dim(),
-        "expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
+  check(dims[0] != dims[1] && std::abs(dims[0] - dims[1]) != x.dim(), "expected rotation dims to be different, but got dim0 = ", dims[0],
+        " and dim1 = ", dims[1]);
   for (int64_t d : dims)
-    check(d < x.dim() && d >= -x.dim(), "Rotation dim", d == dims[0] ? 0 : 1, " out of range, dim",
-          d == dims[0] ? 0 : 1, " = ", d);
+    check(d < x.dim() && d >= -x.dim(), "Rotation dim", d == dims[0] ? 0 : 1, " out of range, dim", d == dims[0] ? 0 : 1, " = ", d);
   switch (((k % 4) + 4) % 4) {
     case 1: return transpose(flip(x, dims[1]), dims[0], dims[1]);
     case 2: return flip(x, dims);
@@ -262,8 +252,7 @@ Tensor repeat_interleave(const Operand& x, int64_t repeats, optional<int64_t> di
   const int64_t axis = wrap_dim(dim.value_or(0), rows.dim());
   Dims apart = dims_of(rows.sizes()), shape = apart;
   apart.insert(at(axis) + 1, repeats);
-  check(!__builtin_mul_overflow(shape[at(axis)], repeats, &shape[at(axis)]),
-        "numel: integer multiplication overflow");
+  check(!__builtin_mul_overflow(shape[at(axis)], repeats, &shape[at(axis)]), "numel: integer multiplication overflow");
   const Tensor result = reshape(expand(unsqueeze(rows, axis + 1), ref(apart)), ref(shape));
   return result.is_alias_of(x) ? clone(result) : result;
 }
@@ -271,8 +260,7 @@ Tensor repeat_interleave(const Operand& x, int64_t repeats, optional<int64_t> di
 Tensor repeat_interleave(const Operand& repeats, optional<int64_t> output_size) {
   const CallScope call("repeat_interleave", repeats);
   check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
-  check(repeats.scalar_type() == kLong || repeats.scalar_type() == kInt,
-        "repeats has to be Long or Int tensor");
+  check(repeats.scalar_type() == kLong || repeats.scalar_type() == kInt, "repeats has to be Long or Int tensor");
   const NoGradGuard no_grad;
   const Tensor dense = repeats.to(kLong).contiguous();
   const HostView view = host_view(dense);
@@ -290,8 +278,7 @@ Tensor repeat_interleave(const Operand& repeats, optional<int64_t> output_size) 
   return tensor_from_buffer(DType::I64, total, std::move(buffer)).to(repeats.scalar_type());
 }
 
-Tensor repeat_interleave(const Operand& x, const Operand& repeats, optional<int64_t> dim,
-                         optional<int64_t> output_size) {
+Tensor repeat_interleave(const Operand& x, const Operand& repeats, optional<int64_t> dim, optional<int64_t> output_size) {
   const CallScope call("repeat_interleave", x, repeats);
   check<IndexError>(!dim || x.dim() > 0, "Dimension specified as ", dim.value_or(0), " but tensor has no dimensions");
   const Tensor source = dim ? Tensor(x) : flatten(x);
@@ -300,8 +287,8 @@ Tensor repeat_interleave(const Operand& x, const Operand& repeats, optional<int6
   check(repeats.dim() == 0 || (repeats.dim() == 1 && (repeats.size(0) == 1 || repeats.size(0) == size)),
         repeats.dim() > 1
             ? "repeats must be 0-dim or 1-dim tensor"
-            : text("repeats must have the same size as input along dim, but got repeats.size(0) = ",
-                   repeats.dim() ? repeats.size(0) : 1, " and input.size(", axis, ") = ", size));
+            : text("repeats must have the same size as input along dim, but got repeats.size(0) = ", repeats.dim() ? repeats.size(0) : 1,
+                   " and input.size(", axis, ") = ", size));
   const Tensor counts = expand(reshape(repeats, {repeats.numel()}), {size});
   return index_select(source, axis, repeat_interleave(counts, output_size));
 }
@@ -322,8 +309,7 @@ Tensor sum_to_size(const Operand& x, IntArrayRef size) {
   return lead > 0 ? reshape(summed, size) : summed;
 }
 
-Tensor diff(const Operand& x, int64_t n, int64_t dim, const optional<Tensor>& prepend,
-            const optional<Tensor>& append) {
+Tensor diff(const Operand& x, int64_t n, int64_t dim, const optional<Tensor>& prepend, const optional<Tensor>& append) {
   const CallScope call("diff", x, prepend, append);
   check(x.dim() > 0, "diff expects input to be at least one-dimensional");
   check(n >= 0, "order must be non-negative but got ", n);
@@ -346,16 +332,13 @@ Tensor diff(const Operand& x, int64_t n, int64_t dim, const optional<Tensor>& pr
 
 Tensor nanmean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   const CallScope call("nanmean", x);
-  check(x.is_floating_point(), "nanmean(): expected input to have floating point or complex dtype but got ",
-        x.scalar_type());
+  check(x.is_floating_point(), "nanmean(): expected input to have floating point or complex dtype but got ", x.scalar_type());
   return div(nansum(x, dim, keepdim, dtype), sum(logical_not(isnan(x)), dim, keepdim));
 }
 
-Tensor cov(const Operand& x, int64_t correction, const optional<Tensor>& fweights,
-           const optional<Tensor>& aweights) {
+Tensor cov(const Operand& x, int64_t correction, const optional<Tensor>& fweights, const optional<Tensor>& aweights) {
   const CallScope call("cov", x, fweights, aweights);
-  check(x.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with ", x.dim(),
-        " dimensions");
+  check(x.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with ", x.dim(), " dimensions");
   check(x.scalar_type() != kBool, "cov(): bool dtype is not supported for input");
   const Tensor rows = x.dim() < 2 ? reshape(x, {1, x.numel()}) : Tensor(x);
   const int64_t count = rows.size(1);
@@ -367,11 +350,10 @@ Tensor cov(const Operand& x, int64_t correction, const optional<Tensor>& fweight
   for (const auto* w : {&fweights, &aweights}) {
     if (!given(*w)) continue;
     const char* name = w == &fweights ? "fweights" : "aweights";
-    check((*w)->dim() <= 1, "cov(): expected ", name, " to have one or fewer dimensions but got ", name,
-          " with ", (*w)->dim(), " dimensions");
-    check((*w)->numel() == count, "cov(): expected ", name,
-          " to have the same numel as there are observations in the input but got ", (*w)->numel(),
-          " != ", count);
+    check((*w)->dim() <= 1, "cov(): expected ", name, " to have one or fewer dimensions but got ", name, " with ", (*w)->dim(),
+          " dimensions");
+    check((*w)->numel() == count, "cov(): expected ", name, " to have the same numel as there are observations in the input but got ",
+          (*w)->numel(), " != ", count);
     const Tensor flat = reshape(**w, {count});
     weights = weights.defined() ? mul(weights, flat) : flat;
   }
@@ -381,16 +363,14 @@ Tensor cov(const Operand& x, int64_t correction, const optional<Tensor>& fweight
   const Tensor weighted = weights.defined() ? mul(v, weights.to(type)) : v;
   const Tensor centred = sub(v, div(sum(weighted, 1, true), total));
   Tensor factor = sub(total, correction);
-  if (given(aweights) && correction != 0)
-    factor = sub(total, div(mul(sum(mul(weights.to(type), aweights->to(type))), correction), total));
+  if (given(aweights) && correction != 0) factor = sub(total, div(mul(sum(mul(weights.to(type), aweights->to(type))), correction), total));
   const Tensor scaled = weights.defined() ? mul(centred, weights.to(type)) : centred;
   return squeeze(div(mm(centred, t(scaled)), clamp_min(factor, 0)));
 }
 
 Tensor corrcoef(const Operand& x) {
   const CallScope call("corrcoef", x);
-  check(x.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with ",
-        x.dim(), " dimensions");
+  check(x.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with ", x.dim(), " dimensions");
   const Tensor c = cov(x);
   if (c.dim() == 0) return div(c, c);
   const Tensor deviation = sqrt(diag(c));
@@ -428,12 +408,10 @@ Tensor trapezoid(const Operand& y, const Operand& x, int64_t dim) {
   return div(sum(mul(neighbours(y, dim), steps), dim), 2);
 }
 
-Tensor linalg_vector_norm(const Operand& x, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
-                          optional<ScalarType> dtype) {
+Tensor linalg_vector_norm(const Operand& x, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   const CallScope call("linalg_vector_norm", x, ord);
   const Tensor v = dtype ? x.to(*dtype) : Tensor(x);
-  check(v.is_floating_point(),
-        "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", v.scalar_type());
+  check(v.is_floating_point(), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", v.scalar_type());
   return named_norm("LinalgVectorNormBackward0", v, ord, dim.has_value() ? dim.value() : IntArrayRef(), keepdim);
 }
 

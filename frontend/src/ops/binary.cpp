@@ -46,9 +46,7 @@ Tensor formula(const A& a, const B& b, ScalarType type, F f) {
 // Where a 16-bit type is multiplied or divided by a number, or by a 0-dim tensor of another type, that is
 // read in the type of the formula: 100. / 100000 is no 100. / inf, and 0.1 keeps its digits.
 bool keeps_digits(const Scalar&, ScalarType type) { return ir::is_half(ir_type(type)); }
-bool keeps_digits(const Tensor& x, ScalarType type) {
-  return ir::is_half(ir_type(type)) && x.dim() == 0 && x.scalar_type() != type;
-}
+bool keeps_digits(const Tensor& x, ScalarType type) { return ir::is_half(ir_type(type)) && x.dim() == 0 && x.scalar_type() != type; }
 
 // f(a, b) where b keeps its digits; a does if it is a number, but is rounded to the type if it is a tensor.
 template <typename A, typename B, typename F>
@@ -57,9 +55,7 @@ Tensor scaling_formula(const A& a, const B& b, ScalarType type, F f) {
   if (!left && !right) return formula(a, b, type, f);
   const ScalarType inner = scalar_type(formula_type(ir_type(type)));
   const Pair wide = operands(a, b, inner), rounded = operands(a, b, type);
-  return record_as(
-      f(left ? wide.a : cast(rounded.a, wide.a.dtype()), right ? wide.b : cast(rounded.b, wide.b.dtype())),
-      type, a, b);
+  return record_as(f(left ? wide.a : cast(rounded.a, wide.a.dtype()), right ? wide.b : cast(rounded.b, wide.b.dtype())), type, a, b);
 }
 
 // One op in the promoted type.
@@ -82,8 +78,7 @@ bool is_bool(const Scalar& x) { return x.isBoolean(); }
 
 void check_alpha(ScalarType type, const Scalar& alpha) {
   check(type == kBool || !alpha.isBoolean(), "Boolean alpha only supported for Boolean results.");
-  check(isFloatingType(type) || alpha.isIntegral(true),
-        "For integral input tensors, argument alpha must not be a floating point number.");
+  check(isFloatingType(type) || alpha.isIntegral(true), "For integral input tensors, argument alpha must not be a floating point number.");
 }
 
 template <typename A, typename B>
@@ -99,9 +94,7 @@ Tensor add_any(const A& a, const B& b, const Scalar& alpha) {
     const Pair p = operands(a, b, type);
     return record((p.a + p.b).node, a, b);
   }
-  return formula(a, b, type, [&](const Expr& x, const Expr& y) {
-    return multiply_add(y, rounded_number(y, alpha, type), x);
-  });
+  return formula(a, b, type, [&](const Expr& x, const Expr& y) { return multiply_add(y, rounded_number(y, alpha, type), x); });
 }
 
 template <typename A, typename B>
@@ -110,9 +103,7 @@ Tensor sub_any(const A& a, const B& b, const Scalar& alpha) {
   const ScalarType type = promoted(a, b);
   check_alpha(type, alpha);
   if (alpha == Scalar(1)) return promoted_op(Op::Sub, a, b);
-  return formula(a, b, type, [&](const Expr& x, const Expr& y) {
-    return multiply_add(y, rounded_number(y, -alpha, type), x);
-  });
+  return formula(a, b, type, [&](const Expr& x, const Expr& y) { return multiply_add(y, rounded_number(y, -alpha, type), x); });
 }
 
 template <typename A, typename B>
@@ -124,8 +115,7 @@ Tensor mul_any(const A& a, const B& b) {
 
 template <typename A, typename B>
 Tensor true_divide_any(const A& a, const B& b) {
-  return scaling_formula(a, b, float_type(promoted(a, b)),
-                         [](const Expr& x, const Expr& y) { return x / y; });
+  return scaling_formula(a, b, float_type(promoted(a, b)), [](const Expr& x, const Expr& y) { return x / y; });
 }
 
 // --- integer division
@@ -167,9 +157,7 @@ struct Division {
   Expr checked(const Expr& y) const { return note ? Expr{noted_where(y.node, (y == 0.0).node, note)} : y; }
 };
 
-void refuse_zero(const Scalar& divisor, Division& division) {
-  check(wrapped(divisor, ir_type(division.type)).bits != 0, kZeroDivision);
-}
+void refuse_zero(const Scalar& divisor, Division& division) { check(wrapped(divisor, ir_type(division.type)).bits != 0, kZeroDivision); }
 void refuse_zero(const Tensor& divisor, Division& division) {
   division.note = zero_note(divisor);
   if (!division.note) refuse_zero(divisor);
@@ -183,9 +171,7 @@ Division division_of(const A& a, const B& b, const char* kernel) {
   return division;
 }
 
-Expr adjust_if(const Expr& condition, const Expr& adjusted, const Expr& x) {
-  return select(condition, adjusted, x);
-}
+Expr adjust_if(const Expr& condition, const Expr& adjusted, const Expr& x) { return select(condition, adjusted, x); }
 
 // Signs differ: one of them is negative and the other is not.
 Expr opposite(const Expr& a, const Expr& b) { return (a < 0.0) ^ (b < 0.0); }
@@ -238,8 +224,7 @@ template <typename B>
 Tensor divide_rounded(const Tensor& a, const B& b, optional<std::string_view> mode) {
   if (!mode) return true_divide_any(a, b);
   if (*mode == "floor") return floor_divide_any(a, b);
-  check(*mode == "trunc", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
-        *mode, "'");
+  check(*mode == "trunc", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *mode, "'");
   return trunc_divide_any(a, b);
 }
 
@@ -255,8 +240,7 @@ Tensor bitwise_any(Op op, const char* kernel, const A& a, const B& b) {
 template <typename A, typename B>
 Tensor shift_any(Op op, const char* kernel, const A& a, const B& b) {
   const ScalarType type = promoted(a, b);
-  check<NotImplementedError>(type != kBool && !isFloatingType(type), '"', kernel, "\" not implemented for '",
-                             type, "'");
+  check<NotImplementedError>(type != kBool && !isFloatingType(type), '"', kernel, "\" not implemented for '", type, "'");
   return promoted_op(op, a, b);
 }
 
@@ -270,8 +254,7 @@ template <typename A, typename B>
 Tensor xlogy_any(const A& a, const B& b) {
   const ScalarType type = float_type(promoted(a, b));
   return formula(a, b, type, [&](const Expr& x, const Expr& y) {
-    const Expr logarithm =
-        cast(cast(log(y), ir_type(type)), y.dtype());  // rounded to the type, as in PyTorch
+    const Expr logarithm = cast(cast(log(y), ir_type(type)), y.dtype());  // rounded to the type, as in PyTorch
     return select(y != y, y, select(x == 0.0, number(x, 0.0), x * logarithm));
   });
 }
@@ -314,9 +297,7 @@ Tensor log_add(const Tensor& a, const Tensor& b, Grow grow, Tail tail) {
 void save_factors(GradScope& scope, const Tensor& a, const Tensor& b) {
   scope.saves((requires_grad(b) ? reads_operand(0) : kReadsNothing) | (requires_grad(a) ? reads_operand(1) : kReadsNothing));
 }
-void save_signed(GradScope& scope, const Tensor& a) {
-  scope.saves((requires_grad(a) ? reads_operand(0) : kReadsNothing) | kReadsOutput);
-}
+void save_signed(GradScope& scope, const Tensor& a) { scope.saves((requires_grad(a) ? reads_operand(0) : kReadsNothing) | kReadsOutput); }
 void save_quotient(GradScope& scope, const Tensor& b) {
   scope.saves((requires_grad(b) ? reads_operand(0) : kReadsNothing) | reads_operand(1));
 }
@@ -336,7 +317,7 @@ void save_divided(GradScope& scope, const Tensor& b) {
       saved;                                                                  \
       return call;                                                            \
     };                                                                        \
-    return replayed_call(#name, {}, recorded, a, b);                             \
+    return replayed_call(#name, {}, recorded, a, b);                          \
   }                                                                           \
   Tensor name(const Operand& a, const Scalar& b) {                            \
     const CallScope place(#name, a, b);                                       \
@@ -383,7 +364,8 @@ Tensor recorded_xlogy(const char* name, const Tensor& a, const Tensor& b) {
 
 Tensor xlogy(const Operand& a, const Operand& b) {
   const CallScope place("xlogy", a, b);
-  return replayed_call("xlogy", {}, [&] { return recorded_xlogy("XlogyBackward0", a, b); }, a, b);
+  return replayed_call(
+      "xlogy", {}, [&] { return recorded_xlogy("XlogyBackward0", a, b); }, a, b);
 }
 Tensor xlogy(const Scalar& a, const Operand& b) { return recorded_xlogy("XlogyBackward1", number_operand(a, b), b); }
 Tensor xlogy(const Operand& a, const Scalar& b) {
@@ -397,14 +379,14 @@ Tensor xlogy(const Operand& a, const Scalar& b) {
 }
 
 // Without a gradient.
-#define TENON_BOTH(name, call)                        \
-  Tensor name(const Operand& a, const Operand& b) {   \
-    const CallScope place(#name, a, b);               \
-    return call;                                      \
-  }                                                   \
-  Tensor name(const Operand& a, const Scalar& b) {    \
-    const CallScope place(#name, a, b);               \
-    return call;                                      \
+#define TENON_BOTH(name, call)                      \
+  Tensor name(const Operand& a, const Operand& b) { \
+    const CallScope place(#name, a, b);             \
+    return call;                                    \
+  }                                                 \
+  Tensor name(const Operand& a, const Scalar& b) {  \
+    const CallScope place(#name, a, b);             \
+    return call;                                    \
   }
 TENON_BOTH(eq, promoted_op(Op::Eq, a, b))
 TENON_BOTH(ne, promoted_op(Op::Ne, a, b))
@@ -539,8 +521,7 @@ Tensor logaddexp2(const Operand& a, const Operand& b) {
   require_float(a, b, "logaddexp2_cpu");
   GradScope scope("Logaddexp2Backward0", a, b);
   return log_add(
-      a, b, [](const Expr& v) { return apply(Op::Exp2, v); },
-      [](const Expr& v) { return log1p(v) * (1 / std::log(2.0)); });
+      a, b, [](const Expr& v) { return apply(Op::Exp2, v); }, [](const Expr& v) { return log1p(v) * (1 / std::log(2.0)); });
 }
 
 // --- powers
@@ -558,8 +539,7 @@ Tensor pow(const Operand& x, const Scalar& exponent) {
   return map_formula(x, type, [&](const Expr& v) -> Expr {
     if (p == 0) return number(v, 1.0);
     if (p == 1) return v;
-    const Expr power =
-        single ? constant_like(v, wrapped(exponent, v.dtype())) : rounded_number(v, exponent, type);
+    const Expr power = single ? constant_like(v, wrapped(exponent, v.dtype())) : rounded_number(v, exponent, type);
     if (p == 2) return v * v;
     if (p == 3) return v * v * v;
     if (!integers) {
@@ -607,10 +587,8 @@ Tensor ternary_formula(const Tensor& a, const Tensor& b, const Tensor& c, Scalar
 }
 
 void check_lerp(const Tensor& x, const Tensor& end) {
-  check<NotImplementedError>(x.is_floating_point(), "\"lerp_kernel_scalar\" not implemented for '",
-                             x.scalar_type(), "'");
-  check(x.scalar_type() == end.scalar_type(), "expected dtype ", x.dtype(), " for `end` but got dtype ",
-        end.dtype());
+  check<NotImplementedError>(x.is_floating_point(), "\"lerp_kernel_scalar\" not implemented for '", x.scalar_type(), "'");
+  check(x.scalar_type() == end.scalar_type(), "expected dtype ", x.dtype(), " for `end` but got dtype ", end.dtype());
 }
 
 }  // namespace
@@ -638,26 +616,23 @@ Tensor addcmul(const Operand& x, const Operand& tensor1, const Operand& tensor2,
   GradScope scope("AddcmulBackward0", x, tensor1, tensor2);
   const ScalarType type = promoted(x, tensor1, tensor2);
   check<NotImplementedError>(type != kBool, "\"addcmul_cpu_out\" not implemented for 'Bool'");
-  return ternary_formula(x, tensor1, tensor2, type, [&](const Expr& a, const Expr& b, const Expr& c) {
-    return a + number(b, value) * b * c;
-  });
+  return ternary_formula(x, tensor1, tensor2, type,
+                         [&](const Expr& a, const Expr& b, const Expr& c) { return a + number(b, value) * b * c; });
 }
 Tensor addcdiv(const Operand& x, const Operand& tensor1, const Operand& tensor2, const Scalar& value) {
   const CallScope call("addcdiv", x, tensor1, tensor2, value);
   GradScope scope("AddcdivBackward0", x, tensor1, tensor2);
-  check(
-      tensor1.is_floating_point() || tensor2.is_floating_point(),
-      "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
-      "true "
-      "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
-      "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
-      "tensor2) "
-      "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
-      "tensor1 / "
-      "tensor2), for all dtypes.");
-  return ternary_formula(
-      x, tensor1, tensor2, promoted(x, tensor1, tensor2),
-      [&](const Expr& a, const Expr& b, const Expr& c) { return a + number(b, value) * b / c; });
+  check(tensor1.is_floating_point() || tensor2.is_floating_point(),
+        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+        "true "
+        "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+        "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+        "tensor2) "
+        "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
+        "tensor1 / "
+        "tensor2), for all dtypes.");
+  return ternary_formula(x, tensor1, tensor2, promoted(x, tensor1, tensor2),
+                         [&](const Expr& a, const Expr& b, const Expr& c) { return a + number(b, value) * b / c; });
 }
 
 // --- closeness
@@ -683,8 +658,8 @@ bool allclose(const Operand& a, const Operand& b, double rtol, double atol, bool
 bool equal(const Operand& a, const Operand& b) {
   const CallScope call("equal", a, b);
   check_same_device(a, b);
-  check(a.scalar_type() == b.scalar_type(), "Expected object of data type ", a.scalar_type(),
-        " but got data type ", b.scalar_type(), " for argument 'other' in call to equal");
+  check(a.scalar_type() == b.scalar_type(), "Expected object of data type ", a.scalar_type(), " but got data type ", b.scalar_type(),
+        " for argument 'other' in call to equal");
   if (!(a.sizes() == b.sizes())) return false;
   return all(eq(a, b)).item<bool>();
 }

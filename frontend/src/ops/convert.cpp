@@ -33,8 +33,7 @@ Tensor detail::to(const Operand& self, Device device, bool non_blocking, bool co
   GradScope scope("ToCopyBackward0", self);
   return record(on_device(node_of(self), to), self);
 }
-Tensor detail::to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy,
-                  optional<MemoryFormat> format) {
+Tensor detail::to(const Operand& self, Device device, ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format) {
   const CallScope call("to", self);
   const Tensor there = to(self, device, non_blocking, false);
   return to(there, dtype, non_blocking, copy && there.is_same(self), format);
@@ -44,14 +43,13 @@ Tensor detail::to(const Operand& self, optional<ScalarType> dtype, optional<Layo
   return to(self, TensorOptions().dtype(dtype).layout(layout.value_or(self.layout())).device(device).pinned_memory(pin_memory),
             non_blocking, copy, format);
 }
-Tensor detail::to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy,
-                  optional<MemoryFormat> format) {
+Tensor detail::to(const Operand& self, const TensorOptions& options, bool non_blocking, bool copy, optional<MemoryFormat> format) {
   const CallScope call("to", self);
   check(!options.requires_grad(),
         "Operators taking TensorOptions cannot take a TensorOptions with options.requires_grad set as true. "
         "This isn't implemented yet.");
-  check(options.layout() == self.layout(), "to(options) doesn't support converting to a different layout, but got ",
-        "self.layout being ", self.layout(), " and options.layout set as ", options.layout());
+  check(options.layout() == self.layout(), "to(options) doesn't support converting to a different layout, but got ", "self.layout being ",
+        self.layout(), " and options.layout set as ", options.layout());
   const ScalarType dtype = options.has_dtype() ? options.dtype().toScalarType() : self.scalar_type();
   return to(self, options.has_device() ? options.device() : self.device(), dtype, non_blocking, copy, format);
 }

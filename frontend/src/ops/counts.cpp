@@ -13,9 +13,7 @@ namespace {
 
 Expr gather(const Expr& x, const Expr& index, int64_t dim) { return {ir::gather(x.node, index.node, dim)}; }
 Expr iota(int64_t size, ir::DeviceTag device) { return {ir::make_iota(Dims{size}, 0, device)}; }
-Expr zeros(DType type, int64_t size, ir::DeviceTag device) {
-  return {ir::make_const(ir::constant(type, int64_t{0}), Dims{size}, device)};
-}
+Expr zeros(DType type, int64_t size, ir::DeviceTag device) { return {ir::make_const(ir::constant(type, int64_t{0}), Dims{size}, device)}; }
 Tensor empty_result(ir::DeviceTag device) { return record(zeros(DType::I64, 0, device).node); }
 
 // The first of each run of equal rows, where `differs` says that row i is another than row i - 1 (true for
@@ -33,9 +31,8 @@ Runs runs_of(const Tensor& differs, const NodeRef& order, bool wants_inverse, bo
   if (wants_inverse) {
     const NodeRef run = ir::scan(Op::ScanSum, ir::cast(node_of(differs), DType::I64), 0);
     const Expr number_of_run = Expr{run} - 1.0;
-    result.inverse = record(
-        rows == 0 ? number_of_run.node
-                  : ir::scatter(Op::Scatter, zeros(DType::I64, rows, device).node, order, number_of_run.node, 0));
+    result.inverse = record(rows == 0 ? number_of_run.node
+                                      : ir::scatter(Op::Scatter, zeros(DType::I64, rows, device).node, order, number_of_run.node, 0));
   }
   if (wants_counts) {
     const NodeRef end = ir::make_const(ir::constant(DType::I64, rows), Dims{runs > 0 ? 1 : 0}, device);
@@ -52,8 +49,7 @@ Tensor row_differs(const Tensor& rows) {
   const int64_t count = rows.size(0);
   if (count == 0) return record(zeros(DType::Bool, 0, device).node);
   const Tensor same_as_before = (rows.slice(0, 1) == rows.slice(0, 0, -1)).all(1);
-  return cat(
-      {record(ir::make_const(ir::constant(DType::Bool, int64_t{1}), Dims{1}, device)), same_as_before.logical_not()});
+  return cat({record(ir::make_const(ir::constant(DType::Bool, int64_t{1}), Dims{1}, device)), same_as_before.logical_not()});
 }
 
 // The order that sorts the rows of a matrix lexicographically: stable sorts from the last column to the
@@ -68,19 +64,16 @@ NodeRef row_order(const Tensor& rows) {
 }
 
 Tensor rows_at(const Tensor& rows, const NodeRef& places) {
-  const NodeRef index =
-      broadcast(ir::reshape(places, Dims{places->numel(), 1}), {places->numel(), rows.size(1)});
+  const NodeRef index = broadcast(ir::reshape(places, Dims{places->numel(), 1}), {places->numel(), rows.size(1)});
   return record(ir::gather(node_of(rows), index, 0));
 }
 
 // Unique slices of x along dim, seen as the rows of a matrix.
-std::tuple<Tensor, Tensor, Tensor> unique_rows(const Tensor& x, int64_t dim, bool sorts, bool inverse,
-                                               bool counts) {
+std::tuple<Tensor, Tensor, Tensor> unique_rows(const Tensor& x, int64_t dim, bool sorts, bool inverse, bool counts) {
   dim = wrap_dim(dim, x.dim());
   const Tensor front = x.movedim({dim}, {0});
   const int64_t count = front.dim() > 0 ? front.size(0) : 1;
-  check(count == 0 || x.numel() > 0,
-        "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+  check(count == 0 || x.numel() > 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   const ir::DeviceTag device = impl(x).device();
   if (count == 0) return {x, empty_result(device), empty_result(device)};
   const Tensor rows = front.reshape({count, -1});
@@ -119,10 +112,10 @@ Expr search(const Expr& lines, const Expr& values, bool right) {
   return low;
 }
 
-Tensor place_in(const Tensor& sequence, const Tensor& values, bool out_int32, bool right,
-                optional<std::string_view> side, const optional<Tensor>& sorter) {
-  check(!side || *side == "left" || *side == "right",
-        "torch.searchsorted(): side can only be 'left' or 'right' but got ", side.value_or(""));
+Tensor place_in(const Tensor& sequence, const Tensor& values, bool out_int32, bool right, optional<std::string_view> side,
+                const optional<Tensor>& sorter) {
+  check(!side || *side == "left" || *side == "right", "torch.searchsorted(): side can only be 'left' or 'right' but got ",
+        side.value_or(""));
   check(!(side && *side == "left" && right),
         "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was "
         "True");
@@ -132,8 +125,7 @@ Tensor place_in(const Tensor& sequence, const Tensor& values, bool out_int32, bo
         values.dim(), ") numel(", values.numel(), ")");
   const bool flat = sequence.dim() == 1;
   const bool lines_match = !flat && sequence.dim() == values.dim() &&
-                           sequence.sizes().slice(0, sequence.sizes().size() - 1) ==
-                               values.sizes().slice(0, values.sizes().size() - 1);
+                           sequence.sizes().slice(0, sequence.sizes().size() - 1) == values.sizes().slice(0, values.sizes().size() - 1);
   check(flat || lines_match,
         "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
         "boundaries tensor "
@@ -148,10 +140,9 @@ Tensor place_in(const Tensor& sequence, const Tensor& values, bool out_int32, bo
   Tensor ordered = sequence;
   if (given(sorter)) {
     check(sorter->sizes() == sequence.sizes(),
-          "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ",
-          sequence.sizes(), "and got sorter tensor ", sorter->sizes());
-    check(sorter->scalar_type() == kLong,
-          "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ", sorter->dtype());
+          "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ", sequence.sizes(),
+          "and got sorter tensor ", sorter->sizes());
+    check(sorter->scalar_type() == kLong, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ", sorter->dtype());
     ordered = tenon::gather(sequence, -1, *sorter);
   }
   const ScalarType type = out_int32 ? kInt : kLong;
@@ -159,8 +150,7 @@ Tensor place_in(const Tensor& sequence, const Tensor& values, bool out_int32, bo
   const Expr table{ir::reshape(node_of(ordered), Dims{lines, size})};
   const Expr wanted{ir::reshape(node_of(values), Dims{lines, values.numel() / lines})};
   const bool after = right || (side && *side == "right");
-  return record(
-      ir::reshape(ir::cast(search(table, wanted, after).node, ir_type(type)), dims_of(values.sizes())));
+  return record(ir::reshape(ir::cast(search(table, wanted, after).node, ir_type(type)), dims_of(values.sizes())));
 }
 
 Tensor as_value(const Scalar& value, const Tensor& like) {
@@ -169,18 +159,14 @@ Tensor as_value(const Scalar& value, const Tensor& like) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> _unique2(const Operand& self, bool, bool return_inverse,
-                                            bool return_counts) {
+std::tuple<Tensor, Tensor, Tensor> _unique2(const Operand& self, bool, bool return_inverse, bool return_counts) {
   return unique_elements(self, true, return_inverse, return_counts);
 }
-std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Operand& self, bool return_inverse,
-                                                      bool return_counts, optional<int64_t> dim) {
+std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Operand& self, bool return_inverse, bool return_counts, optional<int64_t> dim) {
   const CallScope call("unique_consecutive", self);
-  return dim ? unique_rows(self, *dim, false, return_inverse, return_counts)
-             : unique_elements(self, false, return_inverse, return_counts);
+  return dim ? unique_rows(self, *dim, false, return_inverse, return_counts) : unique_elements(self, false, return_inverse, return_counts);
 }
-std::tuple<Tensor, Tensor, Tensor> unique_dim(const Operand& self, int64_t dim, bool, bool return_inverse,
-                                              bool return_counts) {
+std::tuple<Tensor, Tensor, Tensor> unique_dim(const Operand& self, int64_t dim, bool, bool return_inverse, bool return_counts) {
   const CallScope call("unique_dim", self);
   return unique_rows(self, dim, true, return_inverse, return_counts);
 }
@@ -188,14 +174,11 @@ std::tuple<Tensor, Tensor, Tensor> unique_dim(const Operand& self, int64_t dim, 
 Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t minlength) {
   const CallScope call("bincount", self, weights);
   check(self.dim() == 1, "bincount only supports 1-d non-negative integral inputs.");
-  check<NotImplementedError>(isIntegralType(self.scalar_type(), false),
-                             "\"bincount_cpu\" not implemented for '", self.scalar_type(), "'");
+  check<NotImplementedError>(isIntegralType(self.scalar_type(), false), "\"bincount_cpu\" not implemented for '", self.scalar_type(), "'");
   check(minlength >= 0, "minlength should be >= 0");
-  check(!given(weights) || weights->sizes() == self.sizes(),
-        "weights should be 1-d and have the same length as input");
+  check(!given(weights) || weights->sizes() == self.sizes(), "weights should be 1-d and have the same length as input");
   const Tensor kept = self;  // or a temporary is computed for each use
-  check(self.numel() == 0 || self.min().item<int64_t>() >= 0,
-        "bincount only supports 1-d non-negative integral inputs.");
+  check(self.numel() == 0 || self.min().item<int64_t>() >= 0, "bincount only supports 1-d non-negative integral inputs.");
   const int64_t greatest = self.numel() == 0 ? -1 : self.max().item<int64_t>();
   check(greatest < std::numeric_limits<int64_t>::max(), "maximum value of input overflowed, it should be < ",
         std::numeric_limits<int64_t>::max());
@@ -203,8 +186,8 @@ Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t mi
   checked_numel({size});
   const DType type = !given(weights) ? DType::I64 : weights->scalar_type() == kFloat ? DType::F32 : DType::F64;
   const Expr base = zeros(type, size, impl(self).device());
-  const NodeRef amount = given(weights) ? ir::cast(node_of(*weights), type)
-                                 : constant_node(ir::constant(type, int64_t{1}), Dims{self.numel()});
+  const NodeRef amount =
+      given(weights) ? ir::cast(node_of(*weights), type) : constant_node(ir::constant(type, int64_t{1}), Dims{self.numel()});
   return record(ir::scatter(Op::ScatterAdd, base.node, ir::cast(node_of(self), DType::I64), amount, 0));
 }
 
@@ -213,8 +196,7 @@ Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar&
   GradScope scope("HistcBackward0", self);
   check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
   checked_numel(IntArrayRef(bins));
-  check<NotImplementedError>(self.is_floating_point(), "\"histogram_cpu\" not implemented for '",
-                             self.scalar_type(), "'");
+  check<NotImplementedError>(self.is_floating_point(), "\"histogram_cpu\" not implemented for '", self.scalar_type(), "'");
   double lo = min.toDouble(), hi = max.toDouble();
   if (lo == hi && self.numel() > 0) {
     const Tensor kept = self;  // or a temporary is computed for each
@@ -231,15 +213,13 @@ Tensor histc(const Operand& self, int64_t bins, const Scalar& min, const Scalar&
   const auto last = static_cast<double>(bins - 1), outside = static_cast<double>(bins);
   const Expr place = select(inside, smaller(larger(bin, 0.0), last), number(bin, outside));
   const Expr one = number(x, 1.0);
-  const NodeRef counts =
-      ir::scatter(Op::ScatterAdd, zeros(x.dtype(), bins + 1, x.node->device()).node, place.node, one.node, 0);
+  const NodeRef counts = ir::scatter(Op::ScatterAdd, zeros(x.dtype(), bins + 1, x.node->device()).node, place.node, one.node, 0);
   return record_as({ir::slice(counts, Dims{0}, Dims{1}, Dims{bins})}, type);
 }
 
 namespace {
 
-std::tuple<Tensor, Tensor> histogram_between(const Tensor& x, const Tensor& edges,
-                                             const optional<Tensor>& weight, bool density) {
+std::tuple<Tensor, Tensor> histogram_between(const Tensor& x, const Tensor& edges, const optional<Tensor>& weight, bool density) {
   const ScalarType type = x.scalar_type();
   check(edges.dim() == 1, "torch.histogramdd: bins tensor should have one dimension, but got ", edges.dim(),
         " dimensions in the bins tensor for dimension 0");
@@ -266,8 +246,7 @@ std::tuple<Tensor, Tensor> histogram_between(const Tensor& x, const Tensor& edge
   const Tensor values = reshape(x, {-1}).contiguous();
   const int64_t bins = edges.numel() - 1;
   // What lies outside is counted in one bin more, which is dropped; the last edge belongs to the last bin.
-  const Tensor place =
-      clamp(sub(bucketize(values, edges, false, true), 1), 0, std::max<int64_t>(bins - 1, 0));
+  const Tensor place = clamp(sub(bucketize(values, edges, false, true), 1), 0, std::max<int64_t>(bins - 1, 0));
   const Tensor inside = logical_and(ge(values, select(edges, 0, 0)), le(values, select(edges, 0, -1)));
   const Tensor bin = bins > 0 ? where(inside, place, bins) : zeros_like(place);
   const Tensor amount = given(weight) ? reshape(*weight, {-1}) : ones_like(values);
@@ -278,46 +257,41 @@ std::tuple<Tensor, Tensor> histogram_between(const Tensor& x, const Tensor& edge
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins, const optional<Tensor>& weight,
-                                     bool density) {
+std::tuple<Tensor, Tensor> histogram(const Operand& self, const Operand& bins, const optional<Tensor>& weight, bool density) {
   GradScope scope("NotImplemented", self, bins, weight);
   scope.no_derivative("histogram");
   return histogram_between(self, bins, weight, density);
 }
-std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins, optional<ArrayRef<double>> range,
-                                     const optional<Tensor>& weight, bool density) {
+std::tuple<Tensor, Tensor> histogram(const Operand& self, int64_t bins, optional<ArrayRef<double>> range, const optional<Tensor>& weight,
+                                     bool density) {
   GradScope scope("NotImplemented", self, weight);
   scope.no_derivative("histogram");
   check(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
   double lo = 0, hi = 1;
   if (range) {
-    check(range->size() == 2,
-          "torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got ",
-          range->size());
+    check(range->size() == 2, "torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got ", range->size());
     lo = (*range)[0];
     hi = (*range)[1];
-    check(!(lo > hi), "torch.histogramdd: min should not exceed max, but got min ", lo, " max ", hi,
-          " for dimension 0");
+    check(!(lo > hi), "torch.histogramdd: min should not exceed max, but got min ", lo, " max ", hi, " for dimension 0");
   } else if (self.numel() > 0) {
     check(self.is_floating_point(), "\"histogramdd\" not implemented for '", self.scalar_type(), "'");
     const Tensor kept = self;  // or a temporary is computed for each
     lo = self.min().item<double>();
     hi = self.max().item<double>();
   }
-  check(std::isfinite(lo) && std::isfinite(hi), "torch.histogramdd: dimension 0's range [", lo, ", ", hi,
-        "] is not finite");
+  check(std::isfinite(lo) && std::isfinite(hi), "torch.histogramdd: dimension 0's range [", lo, ", ", hi, "] is not finite");
   if (lo == hi) lo -= 0.5, hi += 0.5;
   check(self.is_floating_point(), "\"histogram_cpu\" not implemented for '", self.scalar_type(), "'");
   return histogram_between(self, linspace(lo, hi, bins + 1, self.options()), weight, density);
 }
 
-Tensor searchsorted(const Operand& sorted_sequence, const Operand& self, bool out_int32, bool right,
-                    optional<std::string_view> side, const optional<Tensor>& sorter) {
+Tensor searchsorted(const Operand& sorted_sequence, const Operand& self, bool out_int32, bool right, optional<std::string_view> side,
+                    const optional<Tensor>& sorter) {
   const CallScope call("searchsorted", sorted_sequence, self, sorter);
   return place_in(sorted_sequence, self, out_int32, right, side, sorter);
 }
-Tensor searchsorted(const Operand& sorted_sequence, const Scalar& self, bool out_int32, bool right,
-                    optional<std::string_view> side, const optional<Tensor>& sorter) {
+Tensor searchsorted(const Operand& sorted_sequence, const Scalar& self, bool out_int32, bool right, optional<std::string_view> side,
+                    const optional<Tensor>& sorter) {
   const CallScope call("searchsorted", sorted_sequence, self, sorter);
   return place_in(sorted_sequence, as_value(self, sorted_sequence), out_int32, right, side, sorter);
 }

@@ -34,19 +34,17 @@ Equation parse(std::string_view text) {
   const std::string_view lhs = text.substr(0, arrow);
   equation.operands.emplace_back();
   bool ellipsis = false;
-  const auto read = [&](std::string_view part, size_t& i, size_t base, Labels& into,
-                        const std::string& whose) {
+  const auto read = [&](std::string_view part, size_t& i, size_t base, Labels& into, const std::string& whose) {
     const char c = part[i];
     if (c == '.') {
       check(!ellipsis, "einsum(): found '.' for ", whose, " for which an ellipsis was already found");
-      check(part.substr(i, 3) == "...", "einsum(): found '.' for ", whose,
-            " that is not part of any ellipsis");
+      check(part.substr(i, 3) == "...", "einsum(): found '.' for ", whose, " that is not part of any ellipsis");
       i += 2;
       ellipsis = true;
       into.push_back(kEllipsis);
     } else if (c != ' ') {
-      check(ir::is_letter(c), "einsum(): invalid subscript given at index ",
-            base + i, " in the equation string, subscripts must be in [a-zA-Z]");
+      check(ir::is_letter(c), "einsum(): invalid subscript given at index ", base + i,
+            " in the equation string, subscripts must be in [a-zA-Z]");
       into.push_back(number_of(c));
     }
   };
@@ -74,10 +72,9 @@ int64_t ellipsis_dims(const Equation& equation, TensorList tensors) {
     const bool has = std::find(labels.begin(), labels.end(), kEllipsis) != labels.end();
     const int64_t named = std::ssize(labels) - has, rank = tensors[i].dim();
     check(has || named == rank, "einsum(): the number of subscripts in the equation (", named,
-          ") does not match the number of dimensions (", rank, ") for operand ", i,
-          " and no ellipsis was given");
-    check(named <= rank, "einsum(): the number of subscripts in the equation (", named,
-          ") is more than the number of dimensions (", rank, ") for operand ", i);
+          ") does not match the number of dimensions (", rank, ") for operand ", i, " and no ellipsis was given");
+    check(named <= rank, "einsum(): the number of subscripts in the equation (", named, ") is more than the number of dimensions (", rank,
+          ") for operand ", i);
     if (has) most = std::max(most, rank - named);
   }
   return most;
@@ -106,10 +103,8 @@ DimLayout layout_of(const Equation& equation, int64_t ellipsis) {
         place(l);
         continue;
       }
-      check(layout.position[at(l)] < 0, "einsum(): output subscript ", letter_of(l),
-            " appears more than once in the output");
-      check(uses[at(l)] > 0, "einsum(): output subscript ", letter_of(l),
-            " does not appear in the equation for any input operand");
+      check(layout.position[at(l)] < 0, "einsum(): output subscript ", letter_of(l), " appears more than once in the output");
+      check(uses[at(l)] > 0, "einsum(): output subscript ", letter_of(l), " does not appear in the equation for any input operand");
       place(l);
     }
   } else {
@@ -126,14 +121,12 @@ DimLayout layout_of(const Equation& equation, int64_t ellipsis) {
 }
 
 // The operand in the common order of dims. A label that occurs twice is its diagonal.
-Tensor arranged(const Tensor& x, const Labels& labels, const DimLayout& layout, int64_t ellipsis,
-                size_t operand) {
+Tensor arranged(const Tensor& x, const Labels& labels, const DimLayout& layout, int64_t ellipsis, size_t operand) {
   Dims sizes(at(layout.rank), 1), strides(at(layout.rank), 0);
   ElementMap own{strides};
   const Dims own_strides = ir::contiguous_strides(impl(x).sizes());
   std::vector<bool> seen(at(layout.rank));
-  const int64_t covered =
-      x.dim() - std::ssize(labels) + 1;  // by the ellipsis, if there is one
+  const int64_t covered = x.dim() - std::ssize(labels) + 1;  // by the ellipsis, if there is one
   int64_t dim = 0;
   for (int label : labels) {
     const int64_t count = label == kEllipsis ? covered : 1;
@@ -141,9 +134,8 @@ Tensor arranged(const Tensor& x, const Labels& labels, const DimLayout& layout, 
     for (int64_t i = 0; i < count; ++i, ++dim) {
       const size_t to = at(first + i);
       const int64_t size = x.size(dim);
-      check(!seen[to] || sizes[to] == size, "einsum(): subscript ",
-            label == kEllipsis ? '.' : letter_of(label), " is repeated for operand ", operand,
-            " but the sizes don't match, ", size, " != ", sizes[to]);
+      check(!seen[to] || sizes[to] == size, "einsum(): subscript ", label == kEllipsis ? '.' : letter_of(label),
+            " is repeated for operand ", operand, " but the sizes don't match, ", size, " != ", sizes[to]);
       seen[to] = true;
       sizes[to] = size;
       strides[to] += impl(x).strides()[at(dim)];
@@ -203,8 +195,7 @@ Tensor sum_of_products(Tensor left, Tensor right, const std::vector<int64_t>& su
   // A product and a sum where there is no matrix; the sum of integers stays in their type, as in the matrix
   // product.
   if (rows.empty() && columns.empty()) {
-    check(left.scalar_type() == right.scalar_type(), "expected scalar type ", left.scalar_type(),
-          " but found ", right.scalar_type());
+    check(left.scalar_type() == right.scalar_type(), "expected scalar type ", left.scalar_type(), " but found ", right.scalar_type());
     check<NotImplementedError>(left.scalar_type() != kBool, "\"bmm\" not implemented for 'Bool'");
     const Tensor product = mul(left, right);
     return sum(product, contracted, true, product.scalar_type());
@@ -222,10 +213,8 @@ Tensor sum_of_products(Tensor left, Tensor right, const std::vector<int64_t>& su
     if (std::find(contracted.begin(), contracted.end(), d) == contracted.end()) rest.push_back(d);
   }
   const int64_t b = product_of(left, batch), k = product_of(left, contracted);
-  const Tensor a = reshape(permute(left, joined({&batch, &rows, &contracted, &columns, &rest})),
-                           {b, product_of(left, rows), k});
-  const Tensor c = reshape(permute(right, joined({&batch, &contracted, &columns, &rows, &rest})),
-                           {b, k, product_of(right, columns)});
+  const Tensor a = reshape(permute(left, joined({&batch, &rows, &contracted, &columns, &rest})), {b, product_of(left, rows), k});
+  const Tensor c = reshape(permute(right, joined({&batch, &contracted, &columns, &rows, &rest})), {b, k, product_of(right, columns)});
   std::vector<int64_t> back(order.size());
   for (size_t i = 0; i < order.size(); ++i) back[at(order[i])] = static_cast<int64_t>(i);
   return permute(reshape(bmm(a, c), ref(shape)), back);
@@ -237,10 +226,8 @@ Tensor einsum(std::string_view text, TensorList tensors, OptionalIntArrayRef) {
   const CallScope call("einsum", tensors);
   check(!tensors.empty(), "einsum(): must provide at least one operand");
   const Equation equation = parse(text);
-  check(equation.operands.size() >= tensors.size(),
-        "einsum(): more operands were provided than specified in the equation");
-  check(equation.operands.size() <= tensors.size(),
-        "einsum(): fewer operands were provided than specified in the equation");
+  check(equation.operands.size() >= tensors.size(), "einsum(): more operands were provided than specified in the equation");
+  check(equation.operands.size() <= tensors.size(), "einsum(): fewer operands were provided than specified in the equation");
   const int64_t ellipsis = ellipsis_dims(equation, tensors);
   const DimLayout layout = layout_of(equation, ellipsis);
   std::vector<Tensor> operands;
@@ -260,10 +247,8 @@ Tensor einsum(std::string_view text, TensorList tensors, OptionalIntArrayRef) {
     for (int64_t d = layout.outputs; d < layout.rank; ++d) {
       if (last[at(d)] == i && (i > 0 || result.size(d) != 1)) summed.push_back(d);  // nothing is summed over size 1
     }
-    if (i > 0)
-      result = sum_of_products(result, operands[i], summed);
-    else if (!summed.empty())
-      result = sum(result, summed, operands.size() > 1);
+    if (i > 0) result = sum_of_products(result, operands[i], summed);
+    else if (!summed.empty()) result = sum(result, summed, operands.size() > 1);
   }
   if (result.dim() != layout.outputs) return reshape(result, {result.sizes().data(), at(layout.outputs)});
   return result.is_same(tensors[0]) ? expand(result, result.sizes()) : result;  // a view, never the operand
@@ -277,8 +262,8 @@ Tensor tensordot(const Operand& a, const Operand& b, IntArrayRef dims_a, IntArra
     da.push_back(wrap_dim(dims_a[i], a.dim()));
     db.push_back(wrap_dim(dims_b[i], b.dim()));
     const int64_t sa = a.size(da[i]), sb = b.size(db[i]);
-    check(sa == sb || sa == 1 || sb == 1, "contracted dimensions need to match, but first has size ", sa,
-          " in dim ", dims_a[i], " and second has size ", sb, " in dim ", dims_b[i]);
+    check(sa == sb || sa == 1 || sb == 1, "contracted dimensions need to match, but first has size ", sa, " in dim ", dims_a[i],
+          " and second has size ", sb, " in dim ", dims_b[i]);
   }
   wrap_dims(ref(da), a.dim());  // refuses repeated dims
   wrap_dims(ref(db), b.dim());
@@ -287,9 +272,7 @@ Tensor tensordot(const Operand& a, const Operand& b, IntArrayRef dims_a, IntArra
     if (x.size(da[i]) == 1 && y.size(db[i]) != 1) y = sum(y, db[i], true);
     if (y.size(db[i]) == 1 && x.size(da[i]) != 1) x = sum(x, da[i], true);
   }
-  const auto contains = [](const Dims& dims, int64_t d) {
-    return std::find(dims.begin(), dims.end(), d) != dims.end();
-  };
+  const auto contains = [](const Dims& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
   std::vector<int64_t> order_x, order_y(db.begin(), db.end());
   Dims shape, contracted;
   int64_t rows = 1, columns = 1, k = 1;
@@ -308,8 +291,7 @@ Tensor tensordot(const Operand& a, const Operand& b, IntArrayRef dims_a, IntArra
     columns *= y.size(d);
   }
   checked_numel(ref(shape));
-  return reshape(mm(reshape(permute(x, order_x), {rows, k}), reshape(permute(y, order_y), {k, columns})),
-                 ref(shape));
+  return reshape(mm(reshape(permute(x, order_x), {rows, k}), reshape(permute(y, order_y), {k, columns})), ref(shape));
 }
 
 }  // namespace tenon

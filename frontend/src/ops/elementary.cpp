@@ -50,9 +50,7 @@ Tensor rsub(const Operand& self, const Operand& other, const Scalar& alpha) {
   GradScope scope("RsubBackward0", self, other);
   return sub(other, self, alpha);
 }
-Tensor float_power(const Scalar& self, const Operand& exponent) {
-  return pow(Scalar(self.toDouble()), exponent.to(kDouble));
-}
+Tensor float_power(const Scalar& self, const Operand& exponent) { return pow(Scalar(self.toDouble()), exponent.to(kDouble)); }
 Tensor remainder(const Scalar& self, const Operand& other) { return self % other; }
 #define TENON_NUMBER_FIRST(name) \
   Tensor name(const Scalar& self, const Operand& other) { return name(number_operand(self, other), other); }
@@ -77,9 +75,8 @@ Tensor isneginf(const Operand& x) { return is_infinity(x, -kInfinity); }
 Tensor angle(const Operand& x) {
   GradScope scope("AngleBackward0", x);
   scope.rule(kReadsNothing, [](GradCall& c) { c.give(0, zeros_like(c.grad())); });
-  return map_formula(x, float_type(x.scalar_type()), [](const Expr& v) {
-    return select(v != v, v, select(v < 0.0, number(v, std::numbers::pi), number(v, 0.0)));
-  });
+  return map_formula(x, float_type(x.scalar_type()),
+                     [](const Expr& v) { return select(v != v, v, select(v < 0.0, number(v, std::numbers::pi), number(v, 0.0))); });
 }
 
 // --- divisors and multiples of integers
@@ -107,8 +104,7 @@ Tensor lcm(const Operand& a, const Operand& b) {
 Tensor heaviside(const Operand& x, const Operand& values) {
   GradScope scope("NotImplemented", x, values);
   scope.no_derivative("heaviside");
-  check(x.scalar_type() == values.scalar_type(),
-        "heaviside is not yet implemented for tensors with different dtypes.");
+  check(x.scalar_type() == values.scalar_type(), "heaviside is not yet implemented for tensors with different dtypes.");
   const auto [v, at_zero] = same_type_operands(x, values, x.scalar_type());
   const Expr positive = cast(v > number(v, Scalar(0)), v.dtype());
   return record(select(v == number(v, Scalar(0)), at_zero, positive).node, x, values);
@@ -133,10 +129,7 @@ Tensor nextafter(const Operand& x, const Operand& y) {
   const Expr smallest = copysign(retype(one, from.dtype()), to);
   const Expr next = select(from == zero, smallest, moved);
   const Expr unordered = (from != from) | (to != to);
-  return record(
-      select(unordered, number(from, std::numeric_limits<double>::quiet_NaN()), select(from == to, to, next))
-          .node,
-      x, y);
+  return record(select(unordered, number(from, std::numeric_limits<double>::quiet_NaN()), select(from == to, to, next)).node, x, y);
 }
 
 Tensor ldexp(const Operand& x, const Operand& other) {
@@ -147,7 +140,8 @@ Tensor ldexp(const Operand& x, const Operand& other) {
 
 std::tuple<Tensor, Tensor> frexp(const Operand& x) {
   GradScope scope("FrexpBackward0", x);
-  scope.rule(reads_operand(0), [](GradCall& c) { c.give(0, c.grad() / exp2(std::get<1>(frexp(c.operand(0))).to(c.grad().scalar_type()))); });
+  scope.rule(reads_operand(0),
+             [](GradCall& c) { c.give(0, c.grad() / exp2(std::get<1>(frexp(c.operand(0))).to(c.grad().scalar_type()))); });
   scope.saves(kReadsIndices);
   check(x.is_floating_point(), "torch.frexp() only supports floating-point dtypes");
   const Expr v = formula_operand(x, x.scalar_type());
@@ -173,8 +167,7 @@ Tensor renorm(const Operand& x, const Scalar& p, int64_t dim, const Scalar& maxn
   check(p.toDouble() > 0, "renorm: non-positive-norm not supported");
   check(maxnorm.toDouble() >= 0, "renorm: expected maxnorm to be >= 0 but got ", maxnorm.toDouble());
   check(x.dim() > 1, "renorm: input needs at least 2 dimensions, got ", x.dim(), " dimensions");
-  check(x.is_floating_point(),
-        "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", x.scalar_type());
+  check(x.is_floating_point(), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", x.scalar_type());
   dim = wrap_dim(dim, x.dim());
   Dims others;
   for (int64_t d = 0; d < x.dim(); ++d) {
@@ -186,9 +179,8 @@ Tensor renorm(const Operand& x, const Scalar& p, int64_t dim, const Scalar& maxn
 }
 
 Tensor norm_except_dim(const Operand& v, int64_t pow, int64_t dim) {
-  check<NotImplementedError>(v.is_floating_point(),
-                             "norm(): input dtype should be either floating point or complex. Got ",
-                             v.scalar_type(), " instead.");
+  check<NotImplementedError>(v.is_floating_point(), "norm(): input dtype should be either floating point or complex. Got ", v.scalar_type(),
+                             " instead.");
   if (dim == -1) return norm(v, pow);
   dim = wrap_dim(dim, v.dim());
   Dims others;

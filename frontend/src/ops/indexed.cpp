@@ -21,9 +21,7 @@ NodeRef at_least_1d(const Tensor& x) {
 Dims at_least_1d(IntArrayRef sizes) { return sizes.empty() ? Dims{1} : dims_of(sizes); }
 int64_t line_size(const Tensor& x, int64_t dim) { return x.dim() == 0 ? 1 : x.size(dim); }
 
-Tensor record_in_shape(const NodeRef& node, IntArrayRef sizes) {
-  return record(ir::reshape(node, dims_of(sizes)));
-}
+Tensor record_in_shape(const NodeRef& node, IntArrayRef sizes) { return record(ir::reshape(node, dims_of(sizes))); }
 
 NodeRef flat(const Tensor& x) { return ir::reshape(node_of(x), Dims{x.numel()}); }
 
@@ -49,16 +47,15 @@ int64_t longer_dim(const Tensor& index, const Tensor& x, int64_t dim) {
 
 NodeRef full_index(const Tensor& index, const Tensor& self, int64_t dim, const char* kernel) {
   check_argument_device(self, index, "index", kernel);
-  return ir::reshape(checked_index(index, line_size(self, dim), IndexUse::Gather, dim),
-                     at_least_1d(index.sizes()));
+  return ir::reshape(checked_index(index, line_size(self, dim), IndexUse::Gather, dim), at_least_1d(index.sizes()));
 }
 
 void check_source(const Tensor& index, const Tensor& src, const Tensor& self, int64_t dim) {
   check_rank(index, src, "src");
   bool fits = longer_dim(index, self, dim) < 0;
   for (int64_t d = 0; d < index.dim() && src.dim() > 0; ++d) fits = fits && index.size(d) <= src.size(d);
-  check(fits, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(),
-        " apart from dimension ", dim, " and to be no larger size than src ", src.sizes());
+  check(fits, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ", dim,
+        " and to be no larger size than src ", src.sizes());
 }
 
 // The part of src that the index covers.
@@ -68,8 +65,7 @@ NodeRef covered(const Tensor& src, const Tensor& index) {
   return ir::slice(node, Dims(sizes.size(), 0), Dims(sizes.size(), 1), sizes);
 }
 
-Tensor scattered(Op op, const char* name, const Tensor& self, int64_t dim, const Tensor& index,
-                 const Tensor& src) {
+Tensor scattered(Op op, const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   dim = wrap_dim(dim, self.dim());
   check_full_index(name, index);
   check(self.scalar_type() == src.scalar_type(), name, "(): Expected self.dtype to be equal to src.dtype");
@@ -77,24 +73,19 @@ Tensor scattered(Op op, const char* name, const Tensor& self, int64_t dim, const
   check_same_device(self, src);
   if (index.numel() == 0) return self.clone();
   check_source(index, src, self, dim);
-  return record_in_shape(
-      ir::scatter(op, at_least_1d(self), full_index(index, self, dim, "scatter"), covered(src, index), dim),
-      self.sizes());
+  return record_in_shape(ir::scatter(op, at_least_1d(self), full_index(index, self, dim, "scatter"), covered(src, index), dim),
+                         self.sizes());
 }
 
-Tensor scattered(Op op, const char* name, const Tensor& self, int64_t dim, const Tensor& index,
-                 const Scalar& value) {
+Tensor scattered(Op op, const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   dim = wrap_dim(dim, self.dim());
   check_full_index(name, index);
   check_rank(index, self, "self");
   if (index.numel() == 0) return self.clone();
   const int64_t longer = longer_dim(index, self, dim);
-  check(longer < 0, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(),
-        " apart from dimension ", dim);
-  const Expr splat =
-      number({constant_node({ir_type(self.scalar_type()), 0}, at_least_1d(index.sizes()))}, value);
-  return record_in_shape(ir::scatter(op, at_least_1d(self), full_index(index, self, dim, "scatter"), splat.node, dim),
-                         self.sizes());
+  check(longer < 0, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
+  const Expr splat = number({constant_node({ir_type(self.scalar_type()), 0}, at_least_1d(index.sizes()))}, value);
+  return record_in_shape(ir::scatter(op, at_least_1d(self), full_index(index, self, dim, "scatter"), splat.node, dim), self.sizes());
 }
 
 Op scatter_op(std::string_view reduce) {
@@ -138,15 +129,14 @@ std::string spaced(const Dims& sizes) {
 }
 
 void check_added(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  check<IndexError>(index.dim() <= 1,
-                    "index_add_(): Index is supposed to be a vector, but got dim: ", index.dim(),
+  check<IndexError>(index.dim() <= 1, "index_add_(): Index is supposed to be a vector, but got dim: ", index.dim(),
                     " with type: ", index.scalar_type(), " and size: ", index.sizes());
   check(index.scalar_type() == kLong || index.scalar_type() == kInt,
         "index_add_(): Expected dtype int32/int64 for index but got: ", index.scalar_type());
-  check(self.scalar_type() == source.scalar_type(), "index_add_(): self (", self.scalar_type(),
-        ") and source (", source.scalar_type(), ") must have the same scalar type");
-  check(dim == 0 || dim < source.dim(), "index_add_(): Indexing dim ", dim,
-        " is out of bounds of the source tensor with dim ", source.dim());
+  check(self.scalar_type() == source.scalar_type(), "index_add_(): self (", self.scalar_type(), ") and source (", source.scalar_type(),
+        ") must have the same scalar type");
+  check(dim == 0 || dim < source.dim(), "index_add_(): Indexing dim ", dim, " is out of bounds of the source tensor with dim ",
+        source.dim());
   check(index.numel() == line_size(source, dim), "index_add_(): Number of indices (", index.numel(),
         ") should be equal to source.size(dim): (", line_size(source, dim), "), for dim: ", dim);
   const bool both = self.dim() > 0 && source.dim() > 0;
@@ -157,37 +147,28 @@ void check_added(const Tensor& self, int64_t dim, const Tensor& index, const Ten
 }
 
 void check_copied(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  check<IndexError>(index.dim() <= 1, "index_copy_(): Index should have dimension 1 or 0 (got ", index.dim(),
-                    ")");
-  check<IndexError>(source.dim() > 0 || index.numel() == 1,
-                    "index_copy_(): When source is scalar, index should have one element (got ",
+  check<IndexError>(index.dim() <= 1, "index_copy_(): Index should have dimension 1 or 0 (got ", index.dim(), ")");
+  check<IndexError>(source.dim() > 0 || index.numel() == 1, "index_copy_(): When source is scalar, index should have one element (got ",
                     index.numel(), ")");
-  check<IndexError>(
-      source.dim() == self.dim() || source.dim() == 0 || self.dim() == 0,
-      "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
-      "Source dimensionality (",
-      source.dim(), "), destination dimensionality (", self.dim(), ")");
-  check(index.scalar_type() == kLong, "index_copy_(): Expected a long tensor for index, but got ",
-        index.scalar_type());
-  check(self.scalar_type() == source.scalar_type(),
-        "index_copy_(): self and source expected to have the same dtype, but got (self) ", self.scalar_type(),
-        " and (source) ", source.scalar_type());
+  check<IndexError>(source.dim() == self.dim() || source.dim() == 0 || self.dim() == 0,
+                    "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
+                    "Source dimensionality (",
+                    source.dim(), "), destination dimensionality (", self.dim(), ")");
+  check(index.scalar_type() == kLong, "index_copy_(): Expected a long tensor for index, but got ", index.scalar_type());
+  check(self.scalar_type() == source.scalar_type(), "index_copy_(): self and source expected to have the same dtype, but got (self) ",
+        self.scalar_type(), " and (source) ", source.scalar_type());
   const Dims here = other_sizes(self, dim), there = other_sizes(source, std::min(dim, source.dim()));
-  check(here == there,
-        "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ",
-        spaced(here), " at dimension ", dim, " and source slice shape: ", spaced(there), " at dimension 0.");
-  check<IndexError>(source.dim() == 0 || index.numel() == source.size(dim),
-                    "index_copy_(): Number of indices (", index.numel(),
+  check(here == there, "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ", spaced(here),
+        " at dimension ", dim, " and source slice shape: ", spaced(there), " at dimension 0.");
+  check<IndexError>(source.dim() == 0 || index.numel() == source.size(dim), "index_copy_(): Number of indices (", index.numel(),
                     ") should be equal to source.size(dim) (", line_size(source, dim), ")");
 }
 
 // Lines of the source, whose shape has been checked, at the places of the index; a value of one element goes
 // to each.
-Tensor write_lines(Op op, IndexUse use, const Tensor& self, int64_t dim, const Tensor& index,
-                   const NodeRef& value) {
+Tensor write_lines(Op op, IndexUse use, const Tensor& self, int64_t dim, const Tensor& index, const NodeRef& value) {
   const NodeRef places = line_index(index, self, dim, use);
-  return record_in_shape(
-      ir::scatter(op, at_least_1d(self), places, broadcast(value, ref(places->shape())), dim), self.sizes());
+  return record_in_shape(ir::scatter(op, at_least_1d(self), places, broadcast(value, ref(places->shape())), dim), self.sizes());
 }
 
 // --- places of a mask
@@ -219,8 +200,7 @@ NodeRef with_rows_where(const Counted& mask, const NodeRef& x, const NodeRef& va
   const Dims rows = rows_of(*x, *mask.mask);
   const NodeRef values = ir::reshape(value, Dims{mask.count, rows[1]});
   if (mask.count == rows[0]) return ir::reshape(values, x->shape());
-  const NodeRef written =
-      ir::scatter_mask(ir::reshape(x, rows), ir::reshape(mask.mask, Dims{rows[0]}), values);
+  const NodeRef written = ir::scatter_mask(ir::reshape(x, rows), ir::reshape(mask.mask, Dims{rows[0]}), values);
   return ir::reshape(written, x->shape());
 }
 
@@ -243,8 +223,8 @@ Tensor gather(const Operand& self, int64_t dim, const Operand& index, bool) {
   check_full_index("gather", index);
   check_rank(index, self, "input");
   const int64_t longer = longer_dim(index, self, dim);
-  check(longer < 0, "Size does not match at dimension ", longer, " expected index ", index.sizes(),
-        " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
+  check(longer < 0, "Size does not match at dimension ", longer, " expected index ", index.sizes(), " to be no larger than self ",
+        self.sizes(), " apart from dimension ", dim);
   if (index.numel() == 0) return empty(index.sizes(), self.options());
   return record_in_shape(ir::gather(at_least_1d(self), full_index(index, self, dim, "gather"), dim), index.sizes());
 }
@@ -254,16 +234,13 @@ Tensor index_select(const Operand& self, int64_t dim, const Operand& index) {
   GradScope scope("IndexSelectBackward0", self);
   scope.saves(kReadsNothing, index);
   dim = wrap_dim(dim, self.dim());
-  check(index.scalar_type() == kLong || index.scalar_type() == kInt,
-        "index_select(): Expected dtype int32 or int64 for index");
+  check(index.scalar_type() == kLong || index.scalar_type() == kInt, "index_select(): Expected dtype int32 or int64 for index");
   check<IndexError>(index.dim() <= 1, "index_select(): Index is supposed to be a vector");
-  check(self.dim() > 0 || index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ",
-        index.numel(), " value(s)");
+  check(self.dim() > 0 || index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
   check_argument_device(self, index, "index", "_index_select");
   const NodeRef places = line_index(index, self, dim, IndexUse::Line);
-  const NodeRef result = places->numel() == 0
-                             ? constant_node({ir_type(self.scalar_type()), 0}, places->shape())
-                             : ir::gather(at_least_1d(self), places, dim);
+  const NodeRef result =
+      places->numel() == 0 ? constant_node({ir_type(self.scalar_type()), 0}, places->shape()) : ir::gather(at_least_1d(self), places, dim);
   return self.dim() == 0 ? record_in_shape(result, {}) : record(result);
 }
 
@@ -271,8 +248,7 @@ Tensor take(const Operand& self, const Operand& index) {
   const CallScope call("take", self, index);
   GradScope scope("TakeBackward0", self);
   scope.saves(reads_operand(0), index);
-  check(index.scalar_type() == kLong, "take(): Expected a long tensor for index, but got ",
-        index.scalar_type());
+  check(index.scalar_type() == kLong, "take(): Expected a long tensor for index, but got ", index.scalar_type());
   check<IndexError>(self.numel() > 0 || index.numel() == 0, "take(): tried to take from an empty tensor");
   if (index.numel() == 0) return empty(index.sizes(), self.options());
   const NodeRef places = checked_index(index, self.numel(), IndexUse::Take);
@@ -281,11 +257,10 @@ Tensor take(const Operand& self, const Operand& index) {
 
 Tensor take_along_dim(const Operand& self, const Operand& indices, optional<int64_t> dim) {
   const CallScope call("take_along_dim", self, indices);
-  check(indices.scalar_type() == kLong || (!dim && indices.numel() == 0), "torch.take_along_dim(): dtype of indices should be Long but got ",
-        indices.scalar_type());
+  check(indices.scalar_type() == kLong || (!dim && indices.numel() == 0),
+        "torch.take_along_dim(): dtype of indices should be Long but got ", indices.scalar_type());
   if (!dim) return gather(self.reshape({-1}), 0, indices.reshape({-1}));
-  check(self.dim() == indices.dim(),
-        "torch.take_along_dim(): input and indices should have the same number of dimensions, but got ",
+  check(self.dim() == indices.dim(), "torch.take_along_dim(): input and indices should have the same number of dimensions, but got ",
         self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
   const int64_t d = wrap_dim(*dim, self.dim());
   const int64_t length = self.size(d), count = indices.size(d);  // throws if there are no dims
@@ -302,8 +277,7 @@ Tensor masked_select(const Operand& self, const Operand& mask) {
   const CallScope call("masked_select", self, mask);
   GradScope scope("MaskedSelectBackward0", self);
   scope.saves(reads_operand(0), mask);
-  check(mask.scalar_type() == kBool || mask.scalar_type() == kByte,
-        "masked_select: expected BoolTensor for mask");
+  check(mask.scalar_type() == kBool || mask.scalar_type() == kByte, "masked_select: expected BoolTensor for mask");
   check_same_device(self, mask);
   const Dims shape = broadcast_shape(self.sizes(), mask.sizes());
   const Counted holds = count_true(as_mask(mask).broadcast_to(ref(shape)));
@@ -338,19 +312,16 @@ Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Sca
   scope.saves(kReadsNothing, index);
   return scattered(Op::Scatter, "scatter", self, dim, index, value);
 }
-Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Operand& src,
-               std::string_view reduce) {
+Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Operand& src, std::string_view reduce) {
   const CallScope call("scatter", self, index, src);
   static std::atomic_flag warned;
-  warn_user_once(
-      warned,
-      "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
-      "PyTorch release. Use torch.scatter_reduce instead for more reduction options.");
+  warn_user_once(warned,
+                 "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+                 "PyTorch release. Use torch.scatter_reduce instead for more reduction options.");
   GradScope scope("ScatterBackward2", self, src);
   return scattered(scatter_op(reduce), "scatter", self, dim, index, src);
 }
-Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Scalar& value,
-               std::string_view reduce) {
+Tensor scatter(const Operand& self, int64_t dim, const Operand& index, const Scalar& value, std::string_view reduce) {
   const CallScope call("scatter", self, index, value);
   GradScope scope("ScatterBackward3", self);
   return scattered(scatter_op(reduce), "scatter", self, dim, index, value);
@@ -359,12 +330,11 @@ Tensor scatter_add(const Operand& self, int64_t dim, const Operand& index, const
   const CallScope call("scatter_add", self, index, src);
   GradScope scope("ScatterAddBackward0", self, src);
   scope.saves(kReadsNothing, requires_grad(src) ? Tensor(index) : Tensor());
-  return scattered(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, "scatter", self, dim, index,
-                   src);
+  return scattered(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, "scatter", self, dim, index, src);
 }
 
-Tensor scatter_reduce(const Operand& self, int64_t dim, const Operand& index, const Operand& src,
-                      std::string_view reduce, bool include_self) {
+Tensor scatter_reduce(const Operand& self, int64_t dim, const Operand& index, const Operand& src, std::string_view reduce,
+                      bool include_self) {
   const CallScope call("scatter_reduce", self, index, src);
   GradScope scope("ScatterReduceBackward0", self, src);
   scope.saves(reads_operand(0) | reads_operand(1) | kReadsOutput, index);
@@ -373,22 +343,16 @@ Tensor scatter_reduce(const Operand& self, int64_t dim, const Operand& index, co
                 : reduce == "prod"      ? Op::ScatterMul
                 : reduce == "amax"      ? Op::ScatterMax
                                         : Op::ScatterMin;
-  check(op != Op::ScatterMin || reduce == "amin",
-        "reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
-  const Tensor start =
-      include_self ? Tensor(self)
-                   : scattered(Op::Scatter, "scatter", self, dim, index, start_of(op, self.scalar_type()));
+  check(op != Op::ScatterMin || reduce == "amin", "reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
+  const Tensor start = include_self ? Tensor(self) : scattered(Op::Scatter, "scatter", self, dim, index, start_of(op, self.scalar_type()));
   const Tensor result = scattered(op, "scatter", start, dim, index, src);
   if (!mean) return result;
-  const Tensor base = include_self
-                          ? ones_like(self)
-                          : scattered(Op::Scatter, "scatter", ones_like(self), dim, index, Scalar(0));
+  const Tensor base = include_self ? ones_like(self) : scattered(Op::Scatter, "scatter", ones_like(self), dim, index, Scalar(0));
   const Tensor count = scattered(Op::ScatterAdd, "scatter", base, dim, index, ones_like(src));
   return div(result, count, self.is_floating_point() ? optional<std::string_view>() : "floor");
 }
 
-Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const Operand& source,
-                 const Scalar& alpha) {
+Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const Operand& source, const Scalar& alpha) {
   const CallScope call("index_add", self, index, source, alpha);
   GradScope scope("IndexAddBackward0", self, source);
   if (requires_grad(source)) scope.saves(reads_operand(1), index);
@@ -397,8 +361,7 @@ Tensor index_add(const Operand& self, int64_t dim, const Operand& index, const O
   check_added(self, dim, index, source);
   const Tensor scaled = alpha == Scalar(1) ? Tensor(source) : mul(source, alpha).to(source.scalar_type());
   const IndexUse use = self.dim() > 1 ? IndexUse::Gather : IndexUse::Line;  // what PyTorch calls a wrong one
-  return write_lines(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, use, self, dim, index,
-                     at_least_1d(scaled));
+  return write_lines(self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd, use, self, dim, index, at_least_1d(scaled));
 }
 
 Tensor index_copy(const Operand& self, int64_t dim, const Operand& index, const Operand& source) {
@@ -432,8 +395,7 @@ Tensor index_fill(const Operand& self, int64_t dim, const Operand& index, const 
   const CallScope call("index_fill", self, index, value);
   GradScope scope("IndexFillBackward1", self, value);
   scope.saves(kReadsNothing, index);
-  check(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
-        value.dim(), " dimension(s).");
+  check(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
   return filled_lines(self, dim, index, node_of(value));
 }
 
@@ -441,14 +403,13 @@ Tensor put(const Operand& self, const Operand& index, const Operand& source, boo
   const CallScope call("put", self, index, source);
   GradScope scope("PutBackward0", self, source);
   scope.saves(kReadsNothing, index);
-  check(index.scalar_type() == kLong, "put_(): Expected a long tensor for index, but got ",
-        index.scalar_type());
+  check(index.scalar_type() == kLong, "put_(): Expected a long tensor for index, but got ", index.scalar_type());
   check(self.scalar_type() == source.scalar_type(),
         "put_(): self and source expected to have the same dtype, but got self.dtype = ", self.scalar_type(),
         " and source.dtype = ", source.scalar_type());
   check(index.numel() == source.numel(),
-        "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
-        source.numel(), ", index.numel() = ", index.numel());
+        "put_(): Expected source and index to have the same number of elements, but got source.numel() = ", source.numel(),
+        ", index.numel() = ", index.numel());
   if (index.numel() == 0) return self.clone();
   const NodeRef places = ir::reshape(checked_index(index, self.numel(), IndexUse::Take), Dims{index.numel()});
   const Op op = !accumulate ? Op::Scatter : self.scalar_type() == kBool ? Op::ScatterMax : Op::ScatterAdd;
@@ -459,11 +420,10 @@ Tensor masked_scatter(const Operand& self, const Operand& mask, const Operand& s
   const CallScope call("masked_scatter", self, mask, source);
   GradScope scope("MaskedScatterBackward0", self, source);
   scope.saves(kReadsNothing, mask);
-  check(self.scalar_type() == source.scalar_type(),
-        "masked_scatter: expected self and source to have same dtypes but got ", self.scalar_type(), " and ",
-        source.scalar_type());
-  check(mask.scalar_type() == kBool || mask.scalar_type() == kByte,
-        "masked_scatter_ only supports boolean masks, but got mask with dtype ", mask.dtype());
+  check(self.scalar_type() == source.scalar_type(), "masked_scatter: expected self and source to have same dtypes but got ",
+        self.scalar_type(), " and ", source.scalar_type());
+  check(mask.scalar_type() == kBool || mask.scalar_type() == kByte, "masked_scatter_ only supports boolean masks, but got mask with dtype ",
+        mask.dtype());
   const Dims shape = broadcast_shape(self.sizes(), mask.sizes());
   const Tensor x = self.broadcast_to(ref(shape)), holds = as_mask(mask).broadcast_to(ref(shape));
   if (x.numel() == 0) return x.clone();

@@ -21,11 +21,9 @@ void write_splat(const Tensor& self, const NodeRef& element) {
 
 // The mask over the shape of self; it may be smaller but not larger.
 NodeRef mask_over(const Tensor& self, const Tensor& mask) {
-  check(mask.scalar_type() == kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
-        mask.dtype());
+  check(mask.scalar_type() == kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ", mask.dtype());
   const Dims shape = broadcast_shape(mask.sizes(), self.sizes());
-  check(ref(shape) == self.sizes(), "output with shape ", self.sizes(), " doesn't match the broadcast shape ",
-        ref(shape));
+  check(ref(shape) == self.sizes(), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", ref(shape));
   return broadcast(node_of(mask), self.sizes());
 }
 
@@ -63,8 +61,7 @@ Tensor& Tensor::copy_(const Operand& src, bool non_blocking) const {
     return itself(*this);
   }
   const Dims shape = broadcast_shape(sizes(), src.sizes());
-  check(ref(shape) == sizes(), "output with shape ", sizes(), " doesn't match the broadcast shape ",
-        ref(shape));
+  check(ref(shape) == sizes(), "output with shape ", sizes(), " doesn't match the broadcast shape ", ref(shape));
   GradScope scope("CopyBackwards", *this, src);
   const ir::DeviceTag device = impl(*this).device();
   NodeRef there;
@@ -79,15 +76,12 @@ Tensor& Tensor::fill_(const Scalar& value) const {
   GradScope scope("FillBackward2", *this);
   // One element of a 16-bit type takes any number, as in PyTorch.
   const bool any = numel() == 1 && ir::is_half(ir_type(scalar_type()));
-  write_splat(*this,
-              constant_node(any ? wrapped(value, ir_type(scalar_type())) : element_of(value, scalar_type()),
-                             Dims{}));
+  write_splat(*this, constant_node(any ? wrapped(value, ir_type(scalar_type())) : element_of(value, scalar_type()), Dims{}));
   return itself(*this);
 }
 Tensor& Tensor::fill_(const Operand& value) const {
   const CallScope call("fill_", *this, value);
-  check(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
-        " dimensions.");
+  check(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
   GradScope scope("FillBackward3", *this, value);
   write_splat(*this, on_device(node_of(value), impl(*this).device()));
   return itself(*this);
@@ -152,10 +146,9 @@ const Tensor& Tensor::resize_as_(const Tensor& the_template) const { return resi
 
 Tensor& Tensor::set_(const Tensor& source) const {
   const CallScope call("set_", *this, source);
-  check(scalar_type() == source.scalar_type(), "Could not set tensor of type ", source.dtype(),
-        " to a tensor of type ", dtype());
-  check(device() == source.device(), "Attempted to set the storage of a tensor on device \"", device(), "\" to a storage on different device \"",
-        source.device(), "\". This is no longer allowed; the devices must match.");
+  check(scalar_type() == source.scalar_type(), "Could not set tensor of type ", source.dtype(), " to a tensor of type ", dtype());
+  check(device() == source.device(), "Attempted to set the storage of a tensor on device \"", device(),
+        "\" to a storage on different device \"", source.device(), "\". This is no longer allowed; the devices must match.");
   check_writable(*this);
   impl(*this).share(impl(source));
   return itself(*this);

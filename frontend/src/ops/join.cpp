@@ -14,11 +14,10 @@ namespace {
 bool is_legacy_empty(const Dims& sizes) { return sizes.size() == 1 && sizes[0] == 0; }
 
 void check_cat_shape(const Dims& sizes, const Dims& first, size_t dim, size_t number) {
-  check(sizes.size() == first.size(), "Tensors must have same number of dimensions: got ", first.size(), " and ",
-        sizes.size());
+  check(sizes.size() == first.size(), "Tensors must have same number of dimensions: got ", first.size(), " and ", sizes.size());
   for (size_t d = 0; d < sizes.size(); ++d) {
-    check(d == dim || sizes[d] == first[d], "Sizes of tensors must match except in dimension ", dim,
-          ". Expected size ", first[d], " but got size ", sizes[d], " for tensor number ", number, " in the list.");
+    check(d == dim || sizes[d] == first[d], "Sizes of tensors must match except in dimension ", dim, ". Expected size ", first[d],
+          " but got size ", sizes[d], " for tensor number ", number, " in the list.");
   }
 }
 
@@ -93,8 +92,8 @@ Tensor stack(TensorList tensors, int64_t dim) {
   const Dims& first = impl(tensors[0]).sizes();
   for (size_t i = 1; i < tensors.size(); ++i) {
     const Dims& sizes = impl(tensors[i]).sizes();
-    check(sizes == first, "stack expects each tensor to be equal size, but got ", ref(first), " at entry 0 and ", ref(sizes),
-          " at entry ", i);
+    check(sizes == first, "stack expects each tensor to be equal size, but got ", ref(first), " at entry 0 and ", ref(sizes), " at entry ",
+          i);
   }
   // Along a dim that the tensors have, what is stacked lies as what is joined, in one more dim.
   if (dim == tensors[0].dim() || tensors[0].numel() == 0)
@@ -160,8 +159,7 @@ Tensor detail::contiguous(const Operand& self) {
 
 Tensor detail::repeat(const Operand& self, IntArrayRef repeats) {
   GradScope scope("RepeatBackward0", self);
-  check(std::ssize(repeats) >= self.dim(),
-        "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+  check(std::ssize(repeats) >= self.dim(), "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
   const size_t added = repeats.size() - at(self.dim());
   Dims spread, expanded, result;  // [1, a, 1, b] -> [n, a, m, b] -> [n*a, m*b]
   for (size_t d = 0; d < repeats.size(); ++d) {
@@ -174,8 +172,7 @@ Tensor detail::repeat(const Operand& self, IntArrayRef repeats) {
     check(!__builtin_mul_overflow(repeats[d], size, &repeated), "numel: integer multiplication overflow");
     result.push_back(repeated);
   }
-  if (checked_numel(ref(result)) == 0)
-    return record(constant_node(ir::constant(ir_type(self.scalar_type()), int64_t{0}), result));
+  if (checked_numel(ref(result)) == 0) return record(constant_node(ir::constant(ir_type(self.scalar_type()), int64_t{0}), result));
   return record(ir::reshape(ir::expand(ir::reshape(node_of(self), spread), expanded), result));
 }
 
@@ -209,8 +206,7 @@ Tensor roll(const Operand& x, IntArrayRef shifts, IntArrayRef dims) {
   GradScope scope("RollBackward0", x);
   check(!shifts.empty(), "`shifts` required");
   if (dims.empty() && shifts.size() == 1) return reshape(roll(flatten(x), shifts, {0}), x.sizes());
-  check(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(),
-        ", dims:", dims.size());
+  check(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
   Tensor result = x;
   for (size_t i = 0; i < dims.size(); ++i) {
     check<IndexError>(x.dim() > 0, "Dimension specified as ", dims[i], " but tensor has no dimensions");
@@ -229,10 +225,9 @@ Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
   const CallScope call("constant_pad_nd", x, value);
   GradScope scope("ConstantPadNdBackward0", x);
   check(pad.size() % 2 == 0, "Padding length must be divisible by 2");
-  check(
-      std::ssize(pad) <= 2 * x.dim(),
-      "Padding length should be less than or equal to two times the input dimension but got padding length ",
-      pad.size(), " and input of dimension ", x.dim());
+  check(std::ssize(pad) <= 2 * x.dim(),
+        "Padding length should be less than or equal to two times the input dimension but got padding length ", pad.size(),
+        " and input of dimension ", x.dim());
   const size_t rank = at(x.dim());
   Tensor cropped = x;
   Dims lo(rank, 0), hi(rank, 0), result;
@@ -241,11 +236,10 @@ Tensor constant_pad_nd(const Operand& x, IntArrayRef pad, const Scalar& value) {
     const int64_t before = pair < pad.size() ? pad[pair] : 0, after = pair < pad.size() ? pad[pair + 1] : 0;
     const int64_t size = x.size(d);
     constexpr int64_t most = int64_t{1} << 60;  // keeps the sums below from overflowing
-    check(std::max(before, after) < most && std::min(before, after) > -most, "padding ", before, " and ",
-          after, " of dimension ", d, " is too large");
-    check(size + before + after >= 0, "The input size ", size, ", plus negative padding ", before, " and ",
-          after, " resulted in a negative output size, which is invalid. Check dimension ", d,
-          " of your input.");
+    check(std::max(before, after) < most && std::min(before, after) > -most, "padding ", before, " and ", after, " of dimension ", d,
+          " is too large");
+    check(size + before + after >= 0, "The input size ", size, ", plus negative padding ", before, " and ", after,
+          " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
     result.push_back(size + before + after);
     lo[d] = std::max<int64_t>(before, 0);
     hi[d] = std::max<int64_t>(after, 0);

@@ -17,8 +17,8 @@ void check_matrix(const Tensor& x, const char* who) {
 }
 void check_square(const Tensor& x, const char* who) {
   check_matrix(x, who);
-  check(x.size(-1) == x.size(-2), who, ": ", "A", " must be batches of square matrices, but they are ",
-        x.size(-2), " by ", x.size(-1), " matrices");
+  check(x.size(-1) == x.size(-2), who, ": ", "A", " must be batches of square matrices, but they are ", x.size(-2), " by ", x.size(-1),
+        " matrices");
 }
 
 Tensor as_type(const Tensor& x, optional<ScalarType> dtype) { return dtype ? x.to(*dtype) : x; }
@@ -27,65 +27,55 @@ Tensor as_type(const Tensor& x, optional<ScalarType> dtype) { return dtype ? x.t
 
 // --- norms
 
-Tensor linalg_matrix_norm(const Operand& self, const Scalar& ord, IntArrayRef dim, bool keepdim,
-                          optional<ScalarType> dtype) {
+Tensor linalg_matrix_norm(const Operand& self, const Scalar& ord, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   const CallScope call("linalg_matrix_norm", self);
   check_matrix(self, "linalg.matrix_norm");
   check(dim.size() == 2, "linalg.matrix_norm: dim must be a 2-tuple. Got ", dim);
   const double order = std::abs(ord.toDouble());
   check(order == 2 || order == 1 || std::isinf(order), "linalg.matrix_norm: Order ", ord, " not supported.");
-  check(order != 2, "linalg.matrix_norm: order ", ord,
-        " needs singular values, which Tenon does not compute yet");
+  check(order != 2, "linalg.matrix_norm: order ", ord, " needs singular values, which Tenon does not compute yet");
   const int64_t rows = wrap_dim(dim[0], self.dim()), columns = wrap_dim(dim[1], self.dim());
   check(rows != columns, "linalg.matrix_norm: dims must be different. Got (", dim[0], ", ", dim[1], ")");
   const Tensor x = as_type(self, dtype);
-  check(x.is_floating_point(),
-        "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got ", x.scalar_type());
+  check(x.is_floating_point(), "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got ", x.scalar_type());
   const int64_t summed = std::isinf(order) ? columns : rows, compared = summed == rows ? columns : rows;
   const Tensor sums = sum(abs(x), summed, keepdim);
   const int64_t left = keepdim || compared < summed ? compared : compared - 1;
   return ord.toDouble() > 0 ? amax(sums, left, keepdim) : amin(sums, left, keepdim);
 }
-Tensor linalg_matrix_norm(const Operand& self, std::string_view ord, IntArrayRef dim, bool keepdim,
-                          optional<ScalarType> dtype) {
+Tensor linalg_matrix_norm(const Operand& self, std::string_view ord, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   const CallScope call("linalg_matrix_norm", self);
   check_matrix(self, "linalg.matrix_norm");
   check(ord == "fro" || ord == "nuc", "linalg.matrix_norm: Order ", ord, " not supported.");
-  check(ord != "nuc",
-        "linalg.matrix_norm: order nuc needs singular values, which Tenon does not compute yet");
+  check(ord != "nuc", "linalg.matrix_norm: order nuc needs singular values, which Tenon does not compute yet");
   check(dim.size() == 2, "linalg.matrix_norm: dim must be a 2-tuple. Got ", dim);
   check(isFloatingType(dtype.value_or(self.scalar_type())),
-        "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got ",
-        dtype.value_or(self.scalar_type()));
+        "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got ", dtype.value_or(self.scalar_type()));
   return linalg_vector_norm(self, 2, dim, keepdim, dtype);
 }
 
-Tensor linalg_norm(const Operand& self, const optional<Scalar>& ord, OptionalIntArrayRef dim, bool keepdim,
-                   optional<ScalarType> dtype) {
+Tensor linalg_norm(const Operand& self, const optional<Scalar>& ord, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   const CallScope call("linalg_norm", self);
   if (dim.has_value()) {
-    check(dim.value().size() == 1 || dim.value().size() == 2,
-          "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", dim.value());
+    check(dim.value().size() == 1 || dim.value().size() == 2, "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ",
+          dim.value());
   } else if (ord) {
-    check(self.dim() == 1 || self.dim() == 2,
-          "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ", self.dim(),
-          "D.");
+    check(self.dim() == 1 || self.dim() == 2, "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ",
+          self.dim(), "D.");
   }
   const bool matrix = dim.has_value() ? dim.value().size() == 2 : self.dim() == 2;
   if (!ord || !matrix) return linalg_vector_norm(self, ord.value_or(2), dim, keepdim, dtype);
   const Dims dims = dim.has_value() ? dims_of(dim.value()) : Dims{0, 1};
   return linalg_matrix_norm(self, *ord, ref(dims), keepdim, dtype);
 }
-Tensor linalg_norm(const Operand& self, std::string_view ord, OptionalIntArrayRef dim, bool keepdim,
-                   optional<ScalarType> dtype) {
+Tensor linalg_norm(const Operand& self, std::string_view ord, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   const CallScope call("linalg_norm", self);
   if (dim.has_value()) {
-    check(dim.value().size() == 1 || dim.value().size() == 2,
-          "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", dim.value());
+    check(dim.value().size() == 1 || dim.value().size() == 2, "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ",
+          dim.value());
   } else {
-    check(self.dim() == 1 || self.dim() == 2,
-          "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ", self.dim(),
-          "D.");
+    check(self.dim() == 1 || self.dim() == 2, "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ",
+          self.dim(), "D.");
   }
   const Dims dims = dim.has_value() ? dims_of(dim.value()) : Dims{0, 1};
   return linalg_matrix_norm(self, ord, ref(dims), keepdim, dtype);
@@ -99,8 +89,7 @@ Tensor frobenius_norm(const Operand& self, IntArrayRef dim, bool keepdim) {
 
 Tensor linalg_vecdot(const Operand& x, const Operand& y, int64_t dim) {
   GradScope scope("LinalgVecdotBackward0", x, y);
-  check(x.scalar_type() == y.scalar_type(),
-        "linalg.vecdot: Expected x and y to have the same dtype, but found x of type ", x.scalar_type(),
+  check(x.scalar_type() == y.scalar_type(), "linalg.vecdot: Expected x and y to have the same dtype, but found x of type ", x.scalar_type(),
         " and y of type ", y.scalar_type(), " instead");
   return sum(mul(x, y), dim, false, x.scalar_type() == kBool ? optional<ScalarType>() : x.scalar_type());
 }
@@ -125,8 +114,7 @@ Tensor linalg_matrix_power(const Operand& x, int64_t n) {
 namespace {
 
 // The product of the matrices first..last, split where `splits` says.
-Tensor product(const std::vector<Tensor>& matrices, const std::vector<std::vector<size_t>>& splits,
-               size_t first, size_t last) {
+Tensor product(const std::vector<Tensor>& matrices, const std::vector<std::vector<size_t>>& splits, size_t first, size_t last) {
   if (first == last) return matrices[first];
   const size_t middle = splits[first][last];
   return mm(product(matrices, splits, first, middle), product(matrices, splits, middle + 1, last));
@@ -165,27 +153,21 @@ Tensor linalg_multi_dot(TensorList tensors) {
   std::vector<Tensor> matrices(tensors.begin(), tensors.end());
   std::vector<int64_t> shape;  // vectors at the ends are a row and a column
   const auto check_end = [&](const Tensor& x, const char* which) {
-    check(x.dim() == 1 || x.dim() == 2, "multi_dot(): the ", which, " tensor must be 1D or 2D but got ",
-          x.dim(), "D");
+    check(x.dim() == 1 || x.dim() == 2, "multi_dot(): the ", which, " tensor must be 1D or 2D but got ", x.dim(), "D");
   };
   check_end(tensors.front(), "first");
   check_end(tensors.back(), "last");
-  if (tensors.front().dim() == 1)
-    matrices.front() = unsqueeze(tensors.front(), 0);
-  else
-    shape.push_back(tensors.front().size(0));
-  if (tensors.back().dim() == 1)
-    matrices.back() = unsqueeze(tensors.back(), -1);
-  else
-    shape.push_back(tensors.back().size(1));
+  if (tensors.front().dim() == 1) matrices.front() = unsqueeze(tensors.front(), 0);
+  else shape.push_back(tensors.front().size(0));
+  if (tensors.back().dim() == 1) matrices.back() = unsqueeze(tensors.back(), -1);
+  else shape.push_back(tensors.back().size(1));
   for (size_t i = 0; i < n; ++i) {
     check(matrices[i].dim() == 2, "multi_dot(): tensor ", i, " must be 2D but got ", matrices[i].dim(), "D");
-    check(tensors[i].scalar_type() == tensors[0].scalar_type(),
-          "multi_dot(): all tensors must have be the same dtype but tensor 0 is ", tensors[0].dtype(),
-          " and tensor ", i, " ", tensors[i].dtype());
+    check(tensors[i].scalar_type() == tensors[0].scalar_type(), "multi_dot(): all tensors must have be the same dtype but tensor 0 is ",
+          tensors[0].dtype(), " and tensor ", i, " ", tensors[i].dtype());
     if (i > 0)
-      check(matrices[i - 1].size(1) == matrices[i].size(0), "multi_dot(): tensors ", i - 1, " and ", i,
-            " with shapes ", tensors[i - 1].sizes(), " and ", tensors[i].sizes(), " cannot be multiplied");
+      check(matrices[i - 1].size(1) == matrices[i].size(0), "multi_dot(): tensors ", i - 1, " and ", i, " with shapes ",
+            tensors[i - 1].sizes(), " and ", tensors[i].sizes(), " cannot be multiplied");
   }
   return view(product(matrices, best_splits(matrices), 0, n - 1), shape);
 }

@@ -17,20 +17,16 @@ namespace {
 
 void check_types(const Tensor& a, const Tensor& b) {
   check_argument_device(a, b, "mat2", "bmm");
-  check(a.scalar_type() == b.scalar_type(), "expected scalar type ", a.scalar_type(), " but found ",
-        b.scalar_type());
+  check(a.scalar_type() == b.scalar_type(), "expected scalar type ", a.scalar_type(), " but found ", b.scalar_type());
 }
 
 // Checks the types of a product of two matrices; those of a batch count as one.
 void check_matrix_types(const Tensor& a, const Tensor& b) {
   check_argument_device(a, b, "mat2", "mm");
-  check(a.scalar_type() == b.scalar_type(), "expected m1 and m2 to have the same dtype, but got: ", a.dtype(),
-        " != ", b.dtype());
+  check(a.scalar_type() == b.scalar_type(), "expected m1 and m2 to have the same dtype, but got: ", a.dtype(), " != ", b.dtype());
 }
 
-NodeRef zeros_node(DType type, const Dims& shape) {
-  return constant_node(ir::constant(type, int64_t{0}), shape);
-}
+NodeRef zeros_node(DType type, const Dims& shape) { return constant_node(ir::constant(type, int64_t{0}), shape); }
 
 // How the right operand of a product is given: as it is, or as its transpose, [N, K], such as a layer's weight.
 enum class Right : uint8_t { Plain, Transposed };
@@ -48,8 +44,7 @@ bool columns_lie_along_memory(const TensorImpl& matrix) {
 
 // [B..., M, K] x [B..., K, N], equal batch dims; an empty K gives zeros. `a` and `b` are views of the tensors x and y
 // whose last two dims are theirs. A right operand given as its transpose is y itself, a matrix.
-NodeRef product_node(const TensorImpl& x, const TensorImpl& y, const NodeRef& a, const NodeRef& b,
-                     Right right = Right::Plain) {
+NodeRef product_node(const TensorImpl& x, const TensorImpl& y, const NodeRef& a, const NodeRef& b, Right right = Right::Plain) {
   const bool transposed = right == Right::Transposed;
   Dims shape = a->shape();
   shape.back() = b->shape()[shape.size() - (transposed ? 2 : 1)];
@@ -73,8 +68,7 @@ void check_matrices(const char* name, const Tensor& x, const Tensor& y, Right ri
   check(a.size() == 2, name, ": self must be a matrix, got ", a.size(), "-D tensor");
   check(b.size() == 2, name, ": mat2 must be a matrix, got ", b.size(), "-D tensor");
   const int64_t inner = right == Right::Plain ? b[0] : b[1], columns = right == Right::Plain ? b[1] : b[0];
-  check(a[1] == inner, name, ": mat1 and mat2 shapes cannot be multiplied (", a[0], "x", a[1], " and ", inner, "x",
-        columns, ")");
+  check(a[1] == inner, name, ": mat1 and mat2 shapes cannot be multiplied (", a[0], "x", a[1], " and ", inner, "x", columns, ")");
 }
 
 NodeRef product_of_matrices(const Tensor& a, const Tensor& b, Right right = Right::Plain) {
@@ -90,8 +84,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   const Dims batch = broadcast_shape({a.sizes().data(), ra - 2}, {b.sizes().data(), rb - 2});
   const int64_t count = ir::element_count(batch);
   const int64_t expected[] = {count, k}, got[] = {count, b.size(-2)};
-  check(k == b.size(-2),
-        "Expected size for first two dimensions of batch2 tensor to be: ", IntArrayRef(expected, 2),
+  check(k == b.size(-2), "Expected size for first two dimensions of batch2 tensor to be: ", IntArrayRef(expected, 2),
         " but got: ", IntArrayRef(got, 2), ".");
   check_types(a, b);
   refuse_bool(a, "bmm");
@@ -117,10 +110,9 @@ Tensor as_rows(const Tensor& a) {
 }
 
 void check_addmm(const Tensor& added, const Tensor& a, const Tensor& b) {
-  check(added.scalar_type() == b.scalar_type(), "self and mat2 must have the same dtype, but got ",
-        added.scalar_type(), " and ", b.scalar_type());
-  check(a.scalar_type() == b.scalar_type(), "mat1 and mat2 must have the same dtype, but got ",
-        a.scalar_type(), " and ", b.scalar_type());
+  check(added.scalar_type() == b.scalar_type(), "self and mat2 must have the same dtype, but got ", added.scalar_type(), " and ",
+        b.scalar_type());
+  check(a.scalar_type() == b.scalar_type(), "mat1 and mat2 must have the same dtype, but got ", a.scalar_type(), " and ", b.scalar_type());
 }
 
 NodeRef product_with_transpose(const Tensor& a, const Tensor& b, const Tensor& added) {
@@ -141,11 +133,10 @@ Tensor mm(const Operand& a, const Operand& b) {
 Tensor mv(const Operand& a, const Operand& b) {
   GradScope scope("MvBackward0", a, b);
   check(a.dim() == 2 && b.dim() == 1, "vector + matrix @ vector expected, got 1, ", a.dim(), ", ", b.dim());
-  check(a.size(1) == b.size(0), "size mismatch, got input (", a.size(0), "), mat (", a.size(0), "x",
-        a.size(1), "), vec (", b.size(0), ")");
+  check(a.size(1) == b.size(0), "size mismatch, got input (", a.size(0), "), mat (", a.size(0), "x", a.size(1), "), vec (", b.size(0), ")");
   check_argument_device(a, b, "vec", "addmv_");
-  check(a.scalar_type() == b.scalar_type(), "addmv input tensors must have the same dtype, but got ",
-        b.scalar_type(), ", ", a.scalar_type(), ", and ", b.scalar_type());
+  check(a.scalar_type() == b.scalar_type(), "addmv input tensors must have the same dtype, but got ", b.scalar_type(), ", ",
+        a.scalar_type(), ", and ", b.scalar_type());
   refuse_bool(a, "addmv_impl_cpu");
   return multiply_and_sum(a, b);
 }
@@ -156,20 +147,18 @@ Tensor bmm(const Operand& a, const Operand& b) {
   check(b.dim() == 3, "batch2 must be a 3D tensor");
   const int64_t expected[] = {a.size(0), a.size(2)};
   check(b.size(0) == expected[0] && b.size(1) == expected[1],
-        "Expected size for first two dimensions of batch2 tensor to be: ", IntArrayRef(expected, 2),
-        " but got: [", b.size(0), ", ", b.size(1), "].");
+        "Expected size for first two dimensions of batch2 tensor to be: ", IntArrayRef(expected, 2), " but got: [", b.size(0), ", ",
+        b.size(1), "].");
   return batched(a, b);
 }
 
 Tensor dot(const Operand& a, const Operand& b) {
   GradScope scope("DotBackward0", a, b);
-  check(a.dim() == 1 && b.dim() == 1, "1D tensors expected, but got ", a.dim(), "D and ", b.dim(),
-        "D tensors");
-  check(a.scalar_type() == b.scalar_type(), "dot : expected both vectors to have same dtype, but found ",
-        a.scalar_type(), " and ", b.scalar_type());
-  check(a.numel() == b.numel(), "inconsistent tensor size, expected tensor ", a.sizes(), " and src ",
-        b.sizes(), " to have the same number of elements, but got ", a.numel(), " and ", b.numel(),
-        " elements respectively");
+  check(a.dim() == 1 && b.dim() == 1, "1D tensors expected, but got ", a.dim(), "D and ", b.dim(), "D tensors");
+  check(a.scalar_type() == b.scalar_type(), "dot : expected both vectors to have same dtype, but found ", a.scalar_type(), " and ",
+        b.scalar_type());
+  check(a.numel() == b.numel(), "inconsistent tensor size, expected tensor ", a.sizes(), " and src ", b.sizes(),
+        " to have the same number of elements, but got ", a.numel(), " and ", b.numel(), " elements respectively");
   check_argument_device(a, b, "tensor", "dot");
   refuse_bool(a, "dot");
   return multiply_and_sum(a, b);
@@ -185,8 +174,7 @@ Tensor outer(const Operand& a, const Operand& b) {
 Tensor matmul(const Operand& a, const Operand& b) {
   const CallScope call("matmul", a, b);
   const int64_t ra = a.dim(), rb = b.dim();
-  check(ra > 0 && rb > 0, "both arguments to matmul need to be at least 1D, but they are ", ra, "D and ", rb,
-        "D");
+  check(ra > 0 && rb > 0, "both arguments to matmul need to be at least 1D, but they are ", ra, "D and ", rb, "D");
   if (ra == 1 && rb == 1) return dot(a, b);
   if (ra == 2 && rb == 2) return mm(a, b);
   if (ra == 2 && rb == 1) return mv(a, b);
@@ -208,35 +196,30 @@ Tensor matmul(const Operand& a, const Operand& b) {
   return batched(a, b);
 }
 
-Tensor addmm(const Operand& self, const Operand& mat1, const Operand& mat2, const Scalar& beta,
-             const Scalar& alpha) {
+Tensor addmm(const Operand& self, const Operand& mat1, const Operand& mat2, const Scalar& beta, const Scalar& alpha) {
   const CallScope call("addmm", self, mat1, mat2, beta, alpha);
   GradScope scope("AddmmBackward0", self, mat1, mat2);
   check_matrices("addmm", mat1, mat2);
   check_addmm(self, mat1, mat2);
   return scale_and_add(self, mm(mat1, mat2), beta, alpha);
 }
-Tensor addmv(const Operand& self, const Operand& mat, const Operand& vec, const Scalar& beta,
-             const Scalar& alpha) {
+Tensor addmv(const Operand& self, const Operand& mat, const Operand& vec, const Scalar& beta, const Scalar& alpha) {
   const CallScope call("addmv", self, mat, vec, beta, alpha);
   GradScope scope("AddmvBackward0", self, mat, vec);
   return scale_and_add(self, mv(mat, vec), beta, alpha);
 }
-Tensor baddbmm(const Operand& self, const Operand& batch1, const Operand& batch2, const Scalar& beta,
-               const Scalar& alpha) {
+Tensor baddbmm(const Operand& self, const Operand& batch1, const Operand& batch2, const Scalar& beta, const Scalar& alpha) {
   const CallScope call("baddbmm", self, batch1, batch2, beta, alpha);
   GradScope scope("BaddbmmBackward0", self, batch1, batch2);
   return scale_and_add(self, bmm(batch1, batch2), beta, alpha);
 }
-Tensor addbmm(const Operand& self, const Operand& batch1, const Operand& batch2, const Scalar& beta,
-              const Scalar& alpha) {
+Tensor addbmm(const Operand& self, const Operand& batch1, const Operand& batch2, const Scalar& beta, const Scalar& alpha) {
   GradScope scope("AddbmmBackward0", self, batch1, batch2);
   return scale_and_add(self, sum(bmm(batch1, batch2), 0), beta, alpha);
 }
 Tensor addr(const Operand& self, const Operand& a, const Operand& b, const Scalar& beta, const Scalar& alpha) {
   GradScope scope("AddrBackward0", self, a, b);
-  check(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D argument vec1 and vec2, but got ", a.dim(),
-        "-D and ", b.dim(), "-D");
+  check(a.dim() == 1 && b.dim() == 1, "addr: Expected 1-D argument vec1 and vec2, but got ", a.dim(), "-D and ", b.dim(), "-D");
   return scale_and_add(self, outer(a, b), beta, alpha);
 }
 

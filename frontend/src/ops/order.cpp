@@ -32,8 +32,7 @@ DType running_type(DType t) { return t == DType::F32 ? DType::F64 : formula_type
 Tensor running(Op op, const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
   dim = wrap_dim(dim, self.dim());
   const ScalarType type = dtype.value_or(self.is_floating_point() ? self.scalar_type() : kLong);
-  check<NotImplementedError>(type != kBool, '"', op == Op::ScanSum ? "cumsum" : "cumprod",
-                             "_out_cpu\" not implemented for 'Bool'");
+  check<NotImplementedError>(type != kBool, '"', op == Op::ScanSum ? "cumsum" : "cumprod", "_out_cpu\" not implemented for 'Bool'");
   Expr x = cast(cast(line_of(self), ir_type(type)), running_type(ir_type(type)));
   if (op == Op::ScanSum && isFloatingType(type)) x = x + 0.0;  // it starts from +0: a first -0 becomes 0
   return record_like(scan(op, x, dim), self, type);
@@ -90,16 +89,13 @@ Expr slice_of_line(const Expr& x, int64_t dim, int64_t start, int64_t size) {
 
 Tensor finish_line(const Expr& x, const Tensor& self, int64_t dim, bool keepdim, ScalarType type) {
   Dims shape = x.shape();
-  if (self.dim() == 0)
-    shape.clear();
-  else if (!keepdim)
-    shape.erase(static_cast<size_t>(dim));
+  if (self.dim() == 0) shape.clear();
+  else if (!keepdim) shape.erase(static_cast<size_t>(dim));
   return record(ir::reshape(ir::cast(x.node, ir_type(type)), shape));
 }
 
 // The element of each sorted line at `place`, and its index in the tensor.
-std::tuple<Tensor, Tensor> element_of_lines(const Sorted& s, const Expr& place, const Tensor& self,
-                                            bool keepdim) {
+std::tuple<Tensor, Tensor> element_of_lines(const Sorted& s, const Expr& place, const Tensor& self, bool keepdim) {
   return {finish_line(gather(s.values, place, s.dim), self, s.dim, keepdim, self.scalar_type()),
           finish_line(gather(s.index, place, s.dim), self, s.dim, keepdim, kLong)};
 }
@@ -116,16 +112,14 @@ std::tuple<Tensor, Tensor> middle_of_lines(const Tensor& self, int64_t dim, bool
   const Expr x = line_of(self);
   const Sorted s = sorted_part(self, dim, false, (x.shape()[dim] - 1) / 2, 1);
   Expr place = s.index;
-  if (self.is_floating_point())
-    place = select(reduce(Op::Any, is_nan(x), Dims{dim}), reduce(Op::ArgMax, x, Dims{dim}), place);
+  if (self.is_floating_point()) place = select(reduce(Op::Any, is_nan(x), Dims{dim}), reduce(Op::ArgMax, x, Dims{dim}), place);
   return {finish_line(gather(x, place, dim), self, dim, keepdim, self.scalar_type()), finish_line(place, self, dim, keepdim, kLong)};
 }
 
 std::tuple<Tensor, Tensor> median_of_lines(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
   check<NotImplementedError>(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
   dim = wrap_dim(dim, self.dim());
-  check<IndexError>(self.dim() == 0 || self.size(dim) > 0, "median(): Expected reduction dim ", dim,
-                    " to have non-zero size.");
+  check<IndexError>(self.dim() == 0 || self.size(dim) > 0, "median(): Expected reduction dim ", dim, " to have non-zero size.");
   if (!ignore_nan || !self.is_floating_point()) return middle_of_lines(self, dim, keepdim);
   const Sorted s = sorted(self, dim);
   return element_of_lines(s, middle_of_numbers(s), self, keepdim);
@@ -134,10 +128,9 @@ std::tuple<Tensor, Tensor> median_of_lines(const Tensor& self, int64_t dim, bool
 Tensor median_of_all(const Tensor& self, bool ignore_nan) {
   const DType type = ir_type(self.scalar_type());
   if (self.numel() == 0) {  // nan, of integers what the cast of nan gives: the lowest, or 0; True of bools
-    const ir::Constant none = self.is_floating_point()
-                                  ? ir::constant(type, std::numeric_limits<double>::quiet_NaN())
-                              : type == DType::Bool ? ir::constant(type, int64_t{1})
-                                                    : ir::reduce_identity(Op::ReduceMax, type);
+    const ir::Constant none = self.is_floating_point() ? ir::constant(type, std::numeric_limits<double>::quiet_NaN())
+                              : type == DType::Bool    ? ir::constant(type, int64_t{1})
+                                                       : ir::reduce_identity(Op::ReduceMax, type);
     return record(constant_node(none, Dims{}));
   }
   check<NotImplementedError>(self.scalar_type() != kBool, "\"median_cpu\" not implemented for 'Bool'");
@@ -148,9 +141,7 @@ Tensor median_of_all(const Tensor& self, bool ignore_nan) {
 
 // q's value at each sorted line: `rank` is its place among the line's elements, between two of them in general.
 Expr quantile_of_lines(const Sorted& s, const Expr& rank, std::string_view how) {
-  const auto element = [&](const Expr& place) {
-    return gather(s.values, cast(larger(place, 0.0), DType::I64), s.dim);
-  };
+  const auto element = [&](const Expr& place) { return gather(s.values, cast(larger(place, 0.0), DType::I64), s.dim); };
   if (how == "nearest") return element(apply(Op::Round, rank));
   const Expr below = floor(rank), low = element(below);
   if (how == "lower") return low;
@@ -163,20 +154,17 @@ Expr quantile_of_lines(const Sorted& s, const Expr& rank, std::string_view how) 
 
 void check_quantile(const Tensor& self, std::string_view how, const std::vector<double>& q) {
   check(self.numel() > 0, "quantile() input tensor must be non-empty");
-  check(self.scalar_type() == kFloat || self.scalar_type() == kDouble,
-        "quantile() input tensor must be either float or double dtype");
+  check(self.scalar_type() == kFloat || self.scalar_type() == kDouble, "quantile() input tensor must be either float or double dtype");
   check(how == "linear" || how == "lower" || how == "higher" || how == "midpoint" || how == "nearest",
         "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ", how);
   for (double value : q) {
     check(value >= 0 && value <= 1,
-          q.size() == 1 ? "quantile() q must be in the range [0, 1] but got "
-                        : "quantile() q values must be in the range [0, 1], got ",
+          q.size() == 1 ? "quantile() q must be in the range [0, 1] but got " : "quantile() q values must be in the range [0, 1], got ",
           value);
   }
 }
 
-Tensor quantile_at(const Tensor& self, double q, optional<int64_t> dim, bool keepdim, std::string_view how,
-                   bool ignore_nan) {
+Tensor quantile_at(const Tensor& self, double q, optional<int64_t> dim, bool keepdim, std::string_view how, bool ignore_nan) {
   GradScope scope("SqueezeBackward4", self);
   const Tensor x = dim ? self : self.reshape({-1});
   const int64_t d = wrap_dim(dim.value_or(0), x.dim());
@@ -200,8 +188,7 @@ Tensor quantile_at(const Tensor& self, double q, optional<int64_t> dim, bool kee
   return !dim && keepdim ? line.reshape(std::vector<int64_t>(static_cast<size_t>(self.dim()), 1)) : line;
 }
 
-Tensor quantile_at_each(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
-                        std::string_view how, bool ignore_nan) {
+Tensor quantile_at_each(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim, std::string_view how, bool ignore_nan) {
   check(q.dim() < 2, "quantile() q must be a scalar or 1D tensor");
   check(q.scalar_type() == self.scalar_type(), "quantile() q tensor must be same dtype as the input tensor");
   const Tensor values = q.to(kDouble).contiguous().cpu();
@@ -215,7 +202,8 @@ Tensor quantile_at_each(const Tensor& self, const Tensor& q, optional<int64_t> d
     const int64_t d = wrap_dim(dim.value_or(0), x.dim());
     Tensor last = (ignore_nan ? isnan(x).logical_not() : ones_like(x, kBool)).sum(d, keepdim).to(x.scalar_type()) - 1;
     for (size_t i = 0; i < places.size(); ++i) {
-      const Tensor gap = quantile_at(x, places[i], d, keepdim, "higher", ignore_nan) - quantile_at(x, places[i], d, keepdim, "lower", ignore_nan);
+      const Tensor gap =
+          quantile_at(x, places[i], d, keepdim, "higher", ignore_nan) - quantile_at(x, places[i], d, keepdim, "lower", ignore_nan);
       const Tensor slope = (gap * last).reshape(parts[i].sizes());
       parts[i] = parts[i] + moves[static_cast<int64_t>(i)] * where(isfinite(slope), slope, 0);
     }
@@ -253,8 +241,7 @@ Tensor logcumsumexp(const Operand& self, int64_t dim) {
   GradScope scope("LogcumsumexpBackward0", self);
   scope.saves(reads_operand(0) | kReadsOutput);
   dim = wrap_dim(dim, self.dim());
-  check(self.is_floating_point(), "logcumsumexp(): Expected a floating point tensor, but got ",
-        self.scalar_type());
+  check(self.is_floating_point(), "logcumsumexp(): Expected a floating point tensor, but got ", self.scalar_type());
   const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
   Tensor result = self.clone();
   for (int64_t reach = 1; reach < size; reach *= 2) {
@@ -309,10 +296,8 @@ std::tuple<Tensor, Tensor> kthvalue(const Operand& self, int64_t k, int64_t dim,
   GradScope scope("KthvalueBackward0", self);
   scope.saves(kReadsIndices);
   const int64_t d = wrap_dim(dim, self.dim());
-  check<IndexError>(self.dim() == 0 || self.size(d) > 0, "kthvalue(): Expected reduction dim ", d,
-                    " to have non-zero size.");
-  check(k >= 1 && k <= (self.dim() > 0 ? self.size(d) : 1),
-        "kthvalue(): selected number k out of range for dimension ", d);
+  check<IndexError>(self.dim() == 0 || self.size(d) > 0, "kthvalue(): Expected reduction dim ", d, " to have non-zero size.");
+  check(k >= 1 && k <= (self.dim() > 0 ? self.size(d) : 1), "kthvalue(): selected number k out of range for dimension ", d);
   const Sorted s = sorted_part(self, d, false, k - 1, 1);
   return {finish_line(s.values, self, d, keepdim, self.scalar_type()), finish_line(s.index, self, d, keepdim, kLong)};
 }
@@ -344,38 +329,32 @@ std::tuple<Tensor, Tensor> mode(const Operand& self, int64_t dim, bool keepdim) 
   GradScope scope("ModeBackward0", self);
   scope.saves(kReadsIndices);
   dim = wrap_dim(dim, self.dim());
-  check<IndexError>(self.dim() == 0 || self.size(dim) > 0, "mode(): Expected reduction dim ", dim,
-                    " to have non-zero size.");
+  check<IndexError>(self.dim() == 0 || self.size(dim) > 0, "mode(): Expected reduction dim ", dim, " to have non-zero size.");
   const Sorted s = sorted(self, dim);
   const Expr place = iota_like(s.values, dim);
   Dims starts(place.shape().size(), 0), after = starts;
   after[dim] = 1;
-  const Expr padded{ir::pad(slice_of_line(s.values, dim, 0, s.size - 1).node,
-                            constant_node({s.values.dtype(), 0}, Dims{}), after, starts)};
+  const Expr padded{ir::pad(slice_of_line(s.values, dim, 0, s.size - 1).node, constant_node({s.values.dtype(), 0}, Dims{}), after, starts)};
   const Expr begins = (place == 0.0) | (s.values != padded);
   const Expr run_start = scan(Op::ScanMax, select(begins, place, number(place, 0.0)), dim);
   return element_of_lines(s, reduce(Op::ArgMax, place - run_start, Dims{dim}), self, keepdim);
 }
 
-Tensor quantile(const Operand& self, double q, optional<int64_t> dim, bool keepdim,
-                std::string_view interpolation) {
+Tensor quantile(const Operand& self, double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
   const CallScope call("quantile", self);
   check_quantile(self, interpolation, {q});
   return quantile_at(self, q, dim, keepdim, interpolation, false);
 }
-Tensor quantile(const Operand& self, const Operand& q, optional<int64_t> dim, bool keepdim,
-                std::string_view interpolation) {
+Tensor quantile(const Operand& self, const Operand& q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
   const CallScope call("quantile", self, q);
   return quantile_at_each(self, q, dim, keepdim, interpolation, false);
 }
-Tensor nanquantile(const Operand& self, double q, optional<int64_t> dim, bool keepdim,
-                   std::string_view interpolation) {
+Tensor nanquantile(const Operand& self, double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
   const CallScope call("nanquantile", self);
   check_quantile(self, interpolation, {q});
   return quantile_at(self, q, dim, keepdim, interpolation, true);
 }
-Tensor nanquantile(const Operand& self, const Operand& q, optional<int64_t> dim, bool keepdim,
-                   std::string_view interpolation) {
+Tensor nanquantile(const Operand& self, const Operand& q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
   const CallScope call("nanquantile", self, q);
   return quantile_at_each(self, q, dim, keepdim, interpolation, true);
 }

@@ -16,12 +16,11 @@ Tensor& put_out(Tensor& out, const Tensor& result, const char* name) {
         " can't be cast to the desired output type ", out.scalar_type());
   if (!(out.sizes() == result.sizes())) {
     if (out.numel() > 0)
-      warn_user(text(
-          "An output with one or more elements was resized since it had shape ", out.sizes(),
-          ", which does not match the required output shape ", result.sizes(),
-          ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless "
-          "they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero "
-          "elements with t.resize_(0)."));
+      warn_user(text("An output with one or more elements was resized since it had shape ", out.sizes(),
+                     ", which does not match the required output shape ", result.sizes(),
+                     ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless "
+                     "they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero "
+                     "elements with t.resize_(0)."));
     out.resize_(result.sizes());
   }
   return assign(out, result);
@@ -30,8 +29,8 @@ Tensor& put_out(Tensor& out, const Tensor& result, const char* name) {
 Tensor& cat_out(Tensor& out, TensorList tensors, int64_t dim) {
   const CallScope call("cat_out", out, tensors);
   const Tensor result = cat(tensors, dim);
-  check<TypeError>(canCast(result.scalar_type(), out.scalar_type()),
-                   "torch.cat(): input types can't be cast to the desired output type ", out.scalar_type());
+  check<TypeError>(canCast(result.scalar_type(), out.scalar_type()), "torch.cat(): input types can't be cast to the desired output type ",
+                   out.scalar_type());
   return put_out(out, result, "cat");
 }
 

@@ -27,10 +27,8 @@ Expr without_dims(const Expr& x, const Dims& dims) {
   Dims shape;
   size_t next = 0;
   for (size_t d = 0; d < x.node->shape().size(); ++d) {
-    if (next < dims.size() && dims[next] == static_cast<int64_t>(d))
-      ++next;
-    else
-      shape.push_back(x.node->shape()[d]);
+    if (next < dims.size() && dims[next] == static_cast<int64_t>(d)) ++next;
+    else shape.push_back(x.node->shape()[d]);
   }
   return {ir::reshape(x.node, shape)};
 }
@@ -59,14 +57,12 @@ ScalarType sum_type(const Tensor& x, optional<ScalarType> wanted) {
 void require_elements(const Tensor& x, const Dims& dims, bool given, const char* name, const char* hint) {
   if (x.numel() > 0) return;
   if (!given) {
-    const std::string message =
-        text(name, "(): Expected reduction dim to be specified for input.numel() == 0.", hint);
+    const std::string message = text(name, "(): Expected reduction dim to be specified for input.numel() == 0.", hint);
     if (*hint) throw Error(message);
     throw IndexError(message);
   }
   for (int64_t d : dims) {
-    check<IndexError>(x.dim() == 0 || x.size(d) > 0, name, "(): Expected reduction dim ", d,
-                      " to have non-zero size.");
+    check<IndexError>(x.dim() == 0 || x.size(d) > 0, name, "(): Expected reduction dim ", d, " to have non-zero size.");
   }
 }
 
@@ -89,15 +85,13 @@ Tensor arg_extreme(Op op, const Tensor& x, optional<int64_t> dim, bool keepdim, 
   return record(ir::reshape(index, Dims(keepdim ? static_cast<size_t>(rank) : 0, 1)));
 }
 
-std::tuple<Tensor, Tensor> extreme_with_index(Op op, Op arg, const Tensor& x, int64_t dim, bool keepdim,
-                                              const char* name) {
+std::tuple<Tensor, Tensor> extreme_with_index(Op op, Op arg, const Tensor& x, int64_t dim, bool keepdim, const char* name) {
   dim = wrap_dim(dim, x.dim());
   if (x.dim() == 0) return {clone(x), record(constant_node(ir::constant(DType::I64, int64_t{0}), Dims{}))};
   const Dims dims{dim};
   require_elements(x, dims, true, name, "");
   const Expr v{node_of(x)};
-  return {finish(reduced(op, v, dims), dims, keepdim, x.scalar_type()),
-          finish(reduced(arg, v, dims), dims, keepdim, kLong)};
+  return {finish(reduced(op, v, dims), dims, keepdim, x.scalar_type()), finish(reduced(arg, v, dims), dims, keepdim, kLong)};
 }
 
 Tensor truth(Op op, const Tensor& x, const Dims& dims, bool keepdim) {
@@ -146,15 +140,13 @@ Tensor deviation(const Tensor& x, OptionalIntArrayRef dim, double correction, bo
   return finish(sqrt(moments(x, dims, correction).variance), dims, keepdim, x.scalar_type());
 }
 
-std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim,
-                                     bool root) {
+std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim, bool root) {
   GradScope scope(root ? "StdMeanBackward0" : "VarMeanBackward0", x);
   scope.saves(reads_operand(0) | (root ? kReadsFirstOutput : kReadsNothing));
   const Dims dims = wrap_dims(dim, x.dim());
   warn_unless_free(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
   const Moments m = moments(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
-  return {finish(root ? sqrt(m.variance) : m.variance, dims, keepdim, x.scalar_type()),
-          finish(m.mean, dims, keepdim, x.scalar_type())};
+  return {finish(root ? sqrt(m.variance) : m.variance, dims, keepdim, x.scalar_type()), finish(m.mean, dims, keepdim, x.scalar_type())};
 }
 
 // The gradient by x, whose norm is r. Zero where the norm is.
@@ -207,8 +199,7 @@ Tensor nansum(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<
 namespace {
 Tensor prod_over(const Tensor& x, const Dims& dims, bool keepdim, optional<ScalarType> dtype) {
   const ScalarType type = sum_type(x, dtype);
-  return finish(reduced(Op::Prod, formula_operand(x, type == kBool ? kLong : type), dims), dims, keepdim,
-                type);
+  return finish(reduced(Op::Prod, formula_operand(x, type == kBool ? kLong : type), dims), dims, keepdim, type);
 }
 }  // namespace
 Tensor prod(const Operand& x, optional<ScalarType> dtype) {
@@ -225,8 +216,7 @@ Tensor prod(const Operand& x, int64_t dim, bool keepdim, optional<ScalarType> dt
 Tensor mean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   GradScope scope(dim.has_value() ? "MeanBackward1" : "MeanBackward0", x);
   const ScalarType type = dtype.value_or(x.scalar_type());
-  check<NotImplementedError>(isFloatingType(type), "mean(): could not infer output dtype. ",
-                             dtype ? "Optional" : "Input",
+  check<NotImplementedError>(isFloatingType(type), "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
                              " dtype must be either a floating point or complex dtype. Got: ", type);
   const Dims dims = wrap_dims(dim, x.dim());
   const Expr total = reduced(Op::Sum, formula_operand(x, type), dims);
@@ -354,8 +344,7 @@ std::tuple<Tensor, Tensor> aminmax(const Operand& x, optional<int64_t> dim, bool
   GradScope scope("AminmaxBackward0", x);
   scope.saves(reads_operand(0) | kReadsOutput);
   const OptionalIntArrayRef dims = dim ? OptionalIntArrayRef(*dim) : OptionalIntArrayRef();
-  return {extreme(Op::ReduceMin, x, dims, keepdim, "aminmax"),
-          extreme(Op::ReduceMax, x, dims, keepdim, "aminmax")};
+  return {extreme(Op::ReduceMin, x, dims, keepdim, "aminmax"), extreme(Op::ReduceMax, x, dims, keepdim, "aminmax")};
 }
 Tensor argmax(const Operand& x, optional<int64_t> dim, bool keepdim) {
   const CallScope call("argmax", x);
@@ -393,14 +382,12 @@ Tensor count_nonzero(const Operand& x, IntArrayRef dim) {
 
 Tensor named_norm(const char* grad_fn, const Tensor& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
   GradScope scope(grad_fn, x);
-  check<NotImplementedError>(x.is_floating_point(),
-                             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
+  check<NotImplementedError>(x.is_floating_point(), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
                              x.scalar_type());
   const Dims dims = wrap_dims(dim, x.dim());
   const double power = p ? p->toDouble() : 2;
   scope.saves(reads_operand(0) | kReadsOutput);
-  if (has_norm_rule(power))
-    scope.rule(reads_operand(0) | kReadsOutput, norm_rule(power, dims, keepdim));
+  if (has_norm_rule(power)) scope.rule(reads_operand(0) | kReadsOutput, norm_rule(power, dims, keepdim));
   const Expr v = formula_operand(x, x.scalar_type());
   return finish(p_norm(v, power, dims), dims, keepdim, x.scalar_type());
 }
@@ -435,8 +422,7 @@ Tensor logsumexp(const Operand& x, IntArrayRef dim, bool keepdim) {
   const Expr v = formula_operand(x, type);
   if (x.numel() == 0) return finish(log(reduced(Op::Sum, exp(v), dims)), dims, keepdim, type);
   const Expr top = reduced(Op::ReduceMax, v, dims);
-  const Expr shift =
-      select(abs(top) == kInfinity, number(top, 0.0), top);  // an infinite maximum shifts nothing
+  const Expr shift = select(abs(top) == kInfinity, number(top, 0.0), top);  // an infinite maximum shifts nothing
   const Expr sum = reduced(Op::Sum, exp(v - broadcast(shift, v.shape())), dims);
   return finish(log(sum) + shift, dims, keepdim, type);
 }

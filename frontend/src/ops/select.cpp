@@ -10,8 +10,7 @@ namespace {
 
 NodeRef condition_node(const Tensor& condition) {
   const ScalarType type = condition.scalar_type();
-  check(type == kBool || type == kByte,
-        "where expected condition to be a boolean tensor, but got a tensor with dtype ", type);
+  check(type == kBool || type == kByte, "where expected condition to be a boolean tensor, but got a tensor with dtype ", type);
   return operand(condition, kBool).node;
 }
 
@@ -71,14 +70,11 @@ Tensor masked_fill(const Operand& self, const Operand& mask, const Operand& valu
   const CallScope call("masked_fill", self, mask, value);
   GradScope scope("MaskedFillBackward1", self, value);
   scope.saves(kReadsNothing, mask);
-  check(mask.scalar_type() == kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
-        mask.dtype());
-  check(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
-        value.dim(), " dimension(s).");
+  check(mask.scalar_type() == kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ", mask.dtype());
+  check(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
   const ScalarType type = self.scalar_type();
   const Dims shape = broadcast_shape(mask.sizes(), self.sizes());
-  return record(ir::where(broadcast(node_of(mask), ref(shape)),
-                          broadcast(operand(value, type).node, ref(shape)),
+  return record(ir::where(broadcast(node_of(mask), ref(shape)), broadcast(operand(value, type).node, ref(shape)),
                           broadcast(node_of(self), ref(shape))));
 }
 
@@ -110,7 +106,7 @@ GradRule between_rule(const optional<Scalar>& min, const optional<Scalar>& max) 
 // The upper bound takes everything where it is less than the lower bound.
 void between_bounds_rule(GradCall& c) {
   const Tensor x = c.operand(0), min = c.operand(1), max = c.operand(2), g = c.grad(), half = g * 0.5;
-  const Tensor below = x < min, above = x > max, ordered = min <= max, at_min = x == min, at_max = x == max;
+  const Tensor below = x<min, above = x> max, ordered = min <= max, at_min = x == min, at_max = x == max;
   const Tensor beside_min = logical_and(at_min, logical_not(at_max)), beside_max = logical_and(at_max, logical_not(at_min));
   c.give(0, gradient_for(x, where(logical_or(below, above), 0, where(logical_or(beside_min, beside_max), half, g))));
   c.give(1, gradient_for(min, where(ordered, where(below, g, where(beside_min, half, 0)), 0)));

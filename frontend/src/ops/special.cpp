@@ -20,13 +20,11 @@ namespace tenon {
 namespace {
 
 using namespace coefficients;
-using std::numbers::pi;
 using ir::kInfinity;
 using ir::kNan;
+using std::numbers::pi;
 
-Expr choose(const Expr& condition, double yes, const Expr& no) {
-  return select(condition, number(no, yes), no);
-}
+Expr choose(const Expr& condition, double yes, const Expr& no) { return select(condition, number(no, yes), no); }
 bool is_single(const Expr& x) { return x.dtype() == DType::F32; }
 
 template <typename F>
@@ -172,15 +170,13 @@ Expr ndtri_of(const Expr& p) {
   const Expr upper = p > 1.0 - tail;
   const Expr y = select(upper, 1.0 - p, p);
   const Expr c = y - 0.5, c2 = c * c;
-  const Expr middle =
-      (c + c * (c2 * polynomial(c2, kNdtriP0) / polynomial(c2, kNdtriQ0))) * 2.50662827463100050242;
+  const Expr middle = (c + c * (c2 * polynomial(c2, kNdtriP0) / polynomial(c2, kNdtriQ0))) * 2.50662827463100050242;
   const Expr x = sqrt(-2.0 * log(y)), z = 1.0 / x;
-  const Expr correction = select(x < 8.0, z * polynomial(z, kNdtriP1) / polynomial(z, kNdtriQ1),
-                                 z * polynomial(z, kNdtriP2) / polynomial(z, kNdtriQ2));
+  const Expr correction =
+      select(x < 8.0, z * polynomial(z, kNdtriP1) / polynomial(z, kNdtriQ1), z * polynomial(z, kNdtriP2) / polynomial(z, kNdtriQ2));
   const Expr magnitude = x - log(x) / x - correction;
   const Expr inside = select(y > tail, middle, select(upper, magnitude, -magnitude));
-  return choose(p == 0.0, -kInfinity,
-                choose(p == 1.0, kInfinity, choose((p < 0.0) | (p > 1.0), kNan, inside)));
+  return choose(p == 0.0, -kInfinity, choose(p == 1.0, kInfinity, choose((p < 0.0) | (p > 1.0), kNan, inside)));
 }
 
 // --- Bessel functions
@@ -192,38 +188,31 @@ Expr i0e_of(const Expr& x) {
 }
 Expr i1e_of(const Expr& x) {
   const Expr a = abs(x);
-  const Expr y =
-      select(a <= 8.0, chebyshev(a / 2.0 - 2.0, kI1Near) * a, chebyshev(32.0 / a - 2.0, kI1Far) / sqrt(a));
+  const Expr y = select(a <= 8.0, chebyshev(a / 2.0 - 2.0, kI1Near) * a, chebyshev(32.0 / a - 2.0, kI1Far) / sqrt(a));
   return select(x < 0.0, -y, y);
 }
 Expr i0_of(const Expr& x) {
   const Expr a = abs(x), e = exp(a);
-  return select(a <= 8.0, e * chebyshev(a / 2.0 - 2.0, kI0Near),
-                e * chebyshev(32.0 / a - 2.0, kI0Far) / sqrt(a));
+  return select(a <= 8.0, e * chebyshev(a / 2.0 - 2.0, kI0Near), e * chebyshev(32.0 / a - 2.0, kI0Far) / sqrt(a));
 }
 Expr i1_of(const Expr& x) {
   const Expr a = abs(x), e = exp(a);
-  const Expr y = select(a <= 8.0, e * a * chebyshev(a / 2.0 - 2.0, kI1Near),
-                        e * chebyshev(32.0 / a - 2.0, kI1Far) / sqrt(a));
+  const Expr y = select(a <= 8.0, e * a * chebyshev(a / 2.0 - 2.0, kI1Near), e * chebyshev(32.0 / a - 2.0, kI1Far) / sqrt(a));
   return select(x < 0.0, -y, y);
 }
 
-Expr positive_only(const Expr& x, const Expr& value, double at_zero) {
-  return choose(x == 0.0, at_zero, choose(x < 0.0, kNan, value));
-}
+Expr positive_only(const Expr& x, const Expr& value, double at_zero) { return choose(x == 0.0, at_zero, choose(x < 0.0, kNan, value)); }
 // Near 0 a series and the logarithm times I; beyond 2 a series times exp(-x). Scaled by exp(x) if asked for.
 Expr k0_of(const Expr& x, bool scaled) {
   const Expr near = chebyshev(x * x - 2.0, kK0Near) - log(0.5 * x) * i0_of(x);
   const Expr beyond = chebyshev(8.0 / x - 2.0, kK0Far);
-  const Expr y = scaled ? select(x <= 2.0, near * exp(x), beyond / sqrt(x))
-                        : select(x <= 2.0, near, exp(-x) * beyond / sqrt(x));
+  const Expr y = scaled ? select(x <= 2.0, near * exp(x), beyond / sqrt(x)) : select(x <= 2.0, near, exp(-x) * beyond / sqrt(x));
   return positive_only(x, y, kInfinity);
 }
 Expr k1_of(const Expr& x, bool scaled) {
   const Expr near = log(0.5 * x) * i1_of(x) + chebyshev(x * x - 2.0, kK1Near) / x;
   const Expr beyond = chebyshev(8.0 / x - 2.0, kK1Far);
-  const Expr y = scaled ? select(x <= 2.0, near * exp(x), beyond / sqrt(x))
-                        : select(x <= 2.0, near, exp(-x) * beyond / sqrt(x));
+  const Expr y = scaled ? select(x <= 2.0, near * exp(x), beyond / sqrt(x)) : select(x <= 2.0, near, exp(-x) * beyond / sqrt(x));
   return positive_only(x, y, kInfinity);
 }
 
@@ -233,31 +222,28 @@ constexpr double kRootTwoOverPi = 0.797884560802865355879892119868763737;
 // sqrt(2 / (pi x)) (P cos(x - phase) - Q sin(x - phase)) for x > 5, or the same turned by a quarter for Y.
 Expr bessel_beyond(const Expr& x, const Expr& p, const Expr& q, double phase, bool second_kind) {
   const Expr angle = x - phase;
-  const Expr wave =
-      second_kind ? p * sin(angle) + 5.0 / x * q * cos(angle) : p * cos(angle) - 5.0 / x * q * sin(angle);
+  const Expr wave = second_kind ? p * sin(angle) + 5.0 / x * q * cos(angle) : p * cos(angle) - 5.0 / x * q * sin(angle);
   return wave * kRootTwoOverPi / sqrt(x);
 }
 Expr bessel0_beyond(const Expr& x, bool second_kind) {
   const Expr z = 25.0 / (x * x);
-  return bessel_beyond(x, polynomial(z, kPTop0) / polynomial(z, kPBottom0),
-                       polynomial(z, kQTop0) / polynomial(z, kQBottom0), pi / 4, second_kind);
+  return bessel_beyond(x, polynomial(z, kPTop0) / polynomial(z, kPBottom0), polynomial(z, kQTop0) / polynomial(z, kQBottom0), pi / 4,
+                       second_kind);
 }
 Expr bessel1_beyond(const Expr& x, bool second_kind) {
   const Expr w = 5.0 / x, z = w * w;
-  return bessel_beyond(x, polynomial(z, kPTop1) / polynomial(z, kPBottom1),
-                       polynomial(z, kQTop1) / polynomial(z, kQBottom1), 3 * pi / 4, second_kind);
+  return bessel_beyond(x, polynomial(z, kPTop1) / polynomial(z, kPBottom1), polynomial(z, kQTop1) / polynomial(z, kQBottom1), 3 * pi / 4,
+                       second_kind);
 }
 
 Expr j0_of(const Expr& signed_x) {
   const Expr x = abs(signed_x), z = x * x;
-  const Expr near = (z - 5.78318596294678452118) * (z - 30.4712623436620863991) * polynomial(z, kJTop0) /
-                    polynomial(z, kJBottom0);
+  const Expr near = (z - 5.78318596294678452118) * (z - 30.4712623436620863991) * polynomial(z, kJTop0) / polynomial(z, kJBottom0);
   return select(x <= 5.0, select(x < 1e-5, 1.0 - z / 4.0, near), bessel0_beyond(x, false));
 }
 Expr j1_of(const Expr& signed_x) {
   const Expr x = abs(signed_x), z = x * x;
-  const Expr near = polynomial(z, kJTop1) / polynomial(z, kJBottom1) * x * (z - 14.6819706421238932572) *
-                    (z - 49.2184563216946036703);
+  const Expr near = polynomial(z, kJTop1) / polynomial(z, kJBottom1) * x * (z - 14.6819706421238932572) * (z - 49.2184563216946036703);
   const Expr y = select(x <= 5.0, near, bessel1_beyond(x, false));
   return select(signed_x < 0.0, -y, y);
 }
@@ -268,14 +254,12 @@ Expr y0_of(const Expr& x) {
 }
 Expr y1_of(const Expr& x) {
   const Expr z = x * x;
-  const Expr near =
-      x * (polynomial(z, kYTop1) / polynomial(z, kYBottom1)) + kTwoOverPi * (j1_of(x) * log(x) - 1.0 / x);
+  const Expr near = x * (polynomial(z, kYTop1) / polynomial(z, kYBottom1)) + kTwoOverPi * (j1_of(x) * log(x) - 1.0 / x);
   return positive_only(x, select(x <= 5.0, near, bessel1_beyond(x, true)), -kInfinity);
 }
 Expr spherical_j0_of(const Expr& x) {
   const Expr z = x * x;
-  const double series[] = {1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040,
-                           1.0 / 120,        -1.0 / 6,        1.0};
+  const double series[] = {1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0};
   return choose(abs(x) == kInfinity, 0.0, select(abs(x) < 0.5, polynomial(z, series), sin(x) / x));
 }
 
@@ -300,30 +284,24 @@ int64_t degree(const char* who, const Scalar& n) {
   return value;
 }
 Expr chebyshev_recurrence(const Expr& x, const Expr& first, int64_t n) {
-  return recurrence(x, first, n,
-                    [&](double, const Expr& r, const Expr& before) { return (x + x) * r - before; });
+  return recurrence(x, first, n, [&](double, const Expr& r, const Expr& before) { return (x + x) * r - before; });
 }
 Expr chebyshev_t(const Expr& x, int64_t n) { return chebyshev_recurrence(x, x, n); }
 Expr chebyshev_u(const Expr& x, int64_t n) { return chebyshev_recurrence(x, x + x, n); }
 Expr chebyshev_v(const Expr& x, int64_t n) { return chebyshev_recurrence(x, x + x - 1.0, n); }
 Expr chebyshev_w(const Expr& x, int64_t n) { return chebyshev_recurrence(x, x + x + 1.0, n); }
 Expr hermite_h(const Expr& x, int64_t n) {
-  return recurrence(x, x + x, n, [&](double k, const Expr& r, const Expr& before) {
-    return (x + x) * r - (2 * k) * before;
-  });
+  return recurrence(x, x + x, n, [&](double k, const Expr& r, const Expr& before) { return (x + x) * r - (2 * k) * before; });
 }
 Expr hermite_he(const Expr& x, int64_t n) {
   return recurrence(x, x, n, [&](double k, const Expr& r, const Expr& before) { return x * r - k * before; });
 }
 Expr laguerre_l(const Expr& x, int64_t n) {
-  return recurrence(x, 1.0 - x, n, [&](double k, const Expr& r, const Expr& before) {
-    return ((2 * k + (1.0 - x)) * r - k * before) / (k + 1);
-  });
+  return recurrence(x, 1.0 - x, n,
+                    [&](double k, const Expr& r, const Expr& before) { return ((2 * k + (1.0 - x)) * r - k * before) / (k + 1); });
 }
 Expr legendre_p(const Expr& x, int64_t n) {
-  return recurrence(x, x, n, [&](double k, const Expr& r, const Expr& before) {
-    return ((2 * k + 1) * x * r - k * before) / (k + 1);
-  });
+  return recurrence(x, x, n, [&](double k, const Expr& r, const Expr& before) { return ((2 * k + 1) * x * r - k * before) / (k + 1); });
 }
 Expr shifted(const Expr& x) { return x + x - 1.0; }
 
@@ -397,24 +375,25 @@ Tensor half_of(const Tensor& y, const Tensor& x) {
 Tensor spherical_j0_slope(const Tensor& x, const Tensor& y) {  // its series near 0, as its values
   const Tensor z = x * x, far_out = where(isinf(x), 0, (cos(x) - y) / where(x == 0, 1, x));
   return where(abs(x) < 0.5,
-               x * (-1.0 / 3 + z * (1.0 / 30 + z * (-1.0 / 840 + z * (1.0 / 45360 + z * (-1.0 / 3991680 + z * (1.0 / 518918400)))))), far_out);
+               x * (-1.0 / 3 + z * (1.0 / 30 + z * (-1.0 / 840 + z * (1.0 / 45360 + z * (-1.0 / 3991680 + z * (1.0 / 518918400)))))),
+               far_out);
 }
 }  // namespace
 
 // The slope at x, where the function is y: PyTorch's formulas, and the like where it has none.
-#define TENON_DEFINE(name, Name, formula, reads, slope)                                             \
-  Tensor name(const Operand& operand) {                                                             \
-    GradScope scope("Special" #Name "Backward0", operand);                                          \
-    scope.rule(reads, [](GradCall& c) {                                                             \
-      [[maybe_unused]] const Tensor x = ((reads) & reads_operand(0)) ? c.operand(0) : Tensor();     \
-      [[maybe_unused]] const Tensor y = ((reads) & kReadsOutput) ? c.output() : Tensor();           \
-      c.give(0, c.grad() * (slope));                                                                \
-    });                                                                                             \
-    return float_formula(operand, formula);                                                         \
+#define TENON_DEFINE(name, Name, formula, reads, slope)                                       \
+  Tensor name(const Operand& operand) {                                                       \
+    GradScope scope("Special" #Name "Backward0", operand);                                    \
+    scope.rule(reads, [](GradCall& c) {                                                       \
+      [[maybe_unused]] const Tensor x = ((reads)&reads_operand(0)) ? c.operand(0) : Tensor(); \
+      [[maybe_unused]] const Tensor y = ((reads)&kReadsOutput) ? c.output() : Tensor();       \
+      c.give(0, c.grad() * (slope));                                                          \
+    });                                                                                       \
+    return float_formula(operand, formula);                                                   \
   }
 TENON_DEFINE(erfcx, Erfcx, erfcx_of, kReadsBoth, 2 * x * y - 2 / std::sqrt(pi))
-TENON_DEFINE(ndtr, Ndtr, ndtr_of, reads_operand(0), exp(x * x * -0.5) / std::sqrt(2 * pi))
-TENON_DEFINE(ndtri, Ndtri, ndtri_of, kReadsOutput, exp(y * y * 0.5) * std::sqrt(2 * pi))
+TENON_DEFINE(ndtr, Ndtr, ndtr_of, reads_operand(0), exp(x* x * -0.5) / std::sqrt(2 * pi))
+TENON_DEFINE(ndtri, Ndtri, ndtri_of, kReadsOutput, exp(y* y * 0.5) * std::sqrt(2 * pi))
 TENON_DEFINE(log_ndtr, LogNdtr, log_ndtr_of, kReadsBoth, std::sqrt(2 / pi) / erfcx(x / -std::numbers::sqrt2))
 TENON_DEFINE(i0e, I0E, i0e_of, kReadsBoth, i1e(x) - sign(x) * y)
 TENON_DEFINE(i1, I1, i1_of, kReadsBoth, tenon::i0(x) - half_of(y, x))
@@ -423,16 +402,20 @@ TENON_DEFINE(bessel_j0, BesselJ0, j0_of, reads_operand(0), -bessel_j1(x))
 TENON_DEFINE(bessel_j1, BesselJ1, j1_of, kReadsBoth, bessel_j0(x) - half_of(y, x))
 TENON_DEFINE(bessel_y0, BesselY0, y0_of, reads_operand(0), -bessel_y1(x))
 TENON_DEFINE(bessel_y1, BesselY1, y1_of, kReadsBoth, where(x == 0, kInfinity, bessel_y0(x) - y / x))
-TENON_DEFINE(modified_bessel_k0, ModifiedBesselK0, [](const Expr& v) { return k0_of(v, false); }, reads_operand(0), -modified_bessel_k1(x))
-TENON_DEFINE(modified_bessel_k1, ModifiedBesselK1, [](const Expr& v) { return k1_of(v, false); }, kReadsBoth, -modified_bessel_k0(x) - y / x)
-TENON_DEFINE(scaled_modified_bessel_k0, ScaledModifiedBesselK0, [](const Expr& v) { return k0_of(v, true); }, kReadsBoth,
-             where(x == 0, -kInfinity, y - scaled_modified_bessel_k1(x)))
-TENON_DEFINE(scaled_modified_bessel_k1, ScaledModifiedBesselK1, [](const Expr& v) { return k1_of(v, true); }, kReadsBoth,
-             where(x == 0, -kInfinity, y - scaled_modified_bessel_k0(x) - y / x))
+TENON_DEFINE(
+    modified_bessel_k0, ModifiedBesselK0, [](const Expr& v) { return k0_of(v, false); }, reads_operand(0), -modified_bessel_k1(x))
+TENON_DEFINE(
+    modified_bessel_k1, ModifiedBesselK1, [](const Expr& v) { return k1_of(v, false); }, kReadsBoth, -modified_bessel_k0(x) - y / x)
+TENON_DEFINE(
+    scaled_modified_bessel_k0, ScaledModifiedBesselK0, [](const Expr& v) { return k0_of(v, true); }, kReadsBoth,
+    where(x == 0, -kInfinity, y - scaled_modified_bessel_k1(x)))
+TENON_DEFINE(
+    scaled_modified_bessel_k1, ScaledModifiedBesselK1, [](const Expr& v) { return k1_of(v, true); }, kReadsBoth,
+    where(x == 0, -kInfinity, y - scaled_modified_bessel_k0(x) - y / x))
 TENON_DEFINE(spherical_bessel_j0, SphericalBesselJ0, spherical_j0_of, kReadsBoth, spherical_j0_slope(x, y))
-TENON_DEFINE(entr, Entr, [](const Expr& v) {
-  return select(v > 0.0, -v * log(v), choose(v == 0.0, 0.0, choose(v < 0.0, -kInfinity, v)));
-}, reads_operand(0), -1 - log(x))
+TENON_DEFINE(
+    entr, Entr, [](const Expr& v) { return select(v > 0.0, -v * log(v), choose(v == 0.0, 0.0, choose(v < 0.0, -kInfinity, v))); },
+    reads_operand(0), -1 - log(x))
 #undef TENON_DEFINE
 
 #define TENON_DEFINE(name, Name, formula)                            \
@@ -465,9 +448,8 @@ Tensor recorded_xlog1py(const char* name, const Tensor& self, const Tensor& othe
     c.give(0, gradient_for(x, where(logical_and(x == 0, y <= -1), 0, xlog1py(c.grad(), y))));
     c.give(1, gradient_for(y, c.grad() * x / (y + 1)));
   });
-  return pair_formula(self, other, false, [](const Expr& x, const Expr& y) {
-    return choose(y != y, kNan, choose(x == 0.0, 0.0, x * log1p(y)));
-  });
+  return pair_formula(self, other, false,
+                      [](const Expr& x, const Expr& y) { return choose(y != y, kNan, choose(x == 0.0, 0.0, x * log1p(y))); });
 }
 }  // namespace
 
@@ -484,8 +466,7 @@ Tensor zeta(const Operand& self, const Operand& other) {
   constexpr int kMaxTerms = 2000;
   const Tensor kept = other;  // or a temporary is computed for the check and for the result
   const double least = other.numel() == 0 ? 1.0 : nan_to_num(other.to(kDouble), 1.0).min().item<double>();
-  check(least > -kMaxTerms, "zeta: the second operand must be greater than -", kMaxTerms, ", but got ",
-        least);
+  check(least > -kMaxTerms, "zeta: the second operand must be greater than -", kMaxTerms, ", but got ", least);
   const int terms = 9 + static_cast<int>(std::max(0.0, std::ceil(-least)));
   return pair_formula(self, other, true, [&](const Expr& s, const Expr& q) { return zeta_of(s, q, terms); });
 }

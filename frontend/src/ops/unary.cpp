@@ -13,9 +13,7 @@ namespace {
 using ir::kInfinity;
 
 // One float op; integers become the default float type.
-Tensor float_op(Op op, const Tensor& x) {
-  return record(ir::unary(op, operand(x, float_type(x.scalar_type())).node), x);
-}
+Tensor float_op(Op op, const Tensor& x) { return record(ir::unary(op, operand(x, float_type(x.scalar_type())).node), x); }
 
 // Rounding to an integer: integers are already there.
 Tensor rounding_op(Op op, const Tensor& x, const char* kernel) {
@@ -38,17 +36,15 @@ Tensor abs(const Operand& x) {
 }
 Tensor neg(const Operand& x) {
   GradScope scope("NegBackward0", x);
-  check<NotImplementedError>(
-      x.scalar_type() != kBool,
-      "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
-      "use the `~` "
-      "or `logical_not()` operator instead.");
+  check<NotImplementedError>(x.scalar_type() != kBool,
+                             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+                             "use the `~` "
+                             "or `logical_not()` operator instead.");
   return record(ir::unary(Op::Neg, node_of(x)), x);
 }
 Tensor positive(const Operand& x) {
   const CallScope call("positive", x);
-  check<NotImplementedError>(x.scalar_type() != kBool,
-                             "The `+` operator, on a bool tensor is not supported.");
+  check<NotImplementedError>(x.scalar_type() != kBool, "The `+` operator, on a bool tensor is not supported.");
   return x;
 }
 Tensor sign(const Operand& x) {
@@ -104,14 +100,14 @@ constexpr uint32_t saved_by(Op op) {
   return result ? kReadsOutput : op == Op::Erfinv ? reads_operand(0) : kReadsNothing;
 }
 
-#define TENON_FLOAT_OP(name, op)                                                   \
-  Tensor name(const Operand& x) {                                                  \
-    const auto recorded = [&] {                                                    \
-      GradScope scope(#op "Backward0", x);                                         \
-      if (const uint32_t saved = saved_by(Op::op)) scope.saves(saved);             \
-      return float_op(Op::op, x);                                                  \
-    };                                                                             \
-    return replayed_call(#name, {}, recorded, x);                                     \
+#define TENON_FLOAT_OP(name, op)                                       \
+  Tensor name(const Operand& x) {                                      \
+    const auto recorded = [&] {                                        \
+      GradScope scope(#op "Backward0", x);                             \
+      if (const uint32_t saved = saved_by(Op::op)) scope.saves(saved); \
+      return float_op(Op::op, x);                                      \
+    };                                                                 \
+    return replayed_call(#name, {}, recorded, x);                      \
   }
 TENON_FLOAT_OP(exp, Exp)
 TENON_FLOAT_OP(exp2, Exp2)
@@ -168,8 +164,8 @@ Tensor round(const Operand& x) {
 }
 Tensor round(const Operand& x, int64_t decimals) {
   GradScope scope("RoundBackward1", x);
-  check<NotImplementedError>(x.is_floating_point(), decimals ? "\"round_cpu\"" : "\"round_vml_cpu\"",
-                             " not implemented for '", x.scalar_type(), "'");
+  check<NotImplementedError>(x.is_floating_point(), decimals ? "\"round_cpu\"" : "\"round_vml_cpu\"", " not implemented for '",
+                             x.scalar_type(), "'");
   if (decimals == 0) return round(x);
   const double scale = std::pow(10.0, static_cast<double>(std::abs(decimals)));
   return map_formula(x, x.scalar_type(), [&](const Expr& v) {
@@ -178,8 +174,7 @@ Tensor round(const Operand& x, int64_t decimals) {
 }
 Tensor frac(const Operand& x) {
   GradScope scope("FracBackward0", x);
-  check<NotImplementedError>(x.is_floating_point(), "\"frac_cpu\" not implemented for '", x.scalar_type(),
-                             "'");
+  check<NotImplementedError>(x.is_floating_point(), "\"frac_cpu\" not implemented for '", x.scalar_type(), "'");
   return map_formula(x, x.scalar_type(), [](const Expr& v) { return v - trunc(v); });
 }
 
@@ -207,14 +202,12 @@ Tensor logical_not(const Operand& x) {
 }
 Tensor bitwise_not(const Operand& x) {
   const CallScope call("bitwise_not", x);
-  check<NotImplementedError>(!x.is_floating_point(), "\"bitwise_not_cpu\" not implemented for '",
-                             x.scalar_type(), "'");
+  check<NotImplementedError>(!x.is_floating_point(), "\"bitwise_not_cpu\" not implemented for '", x.scalar_type(), "'");
   return record(ir::unary(Op::Not, node_of(x)), x);
 }
 Tensor detail::invert(const Operand& self) {
   const CallScope call("bitwise_not", self);
-  check<TypeError>(!self.is_floating_point(),
-                   "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+  check<TypeError>(!self.is_floating_point(), "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
   return bitwise_not(self);
 }
 Tensor nan_to_num(const Operand& x, optional<double> nan, optional<double> posinf, optional<double> neginf) {

@@ -15,8 +15,7 @@ namespace {
 void check_betas(const Betas& betas) {
   const double values[] = {std::get<0>(betas), std::get<1>(betas)};
   for (int i = 0; i < 2; ++i)
-    check<ValueError>(values[i] >= 0 && values[i] < 1, "Invalid beta parameter at index ", i, ": ",
-                      number(values[i]));
+    check<ValueError>(values[i] >= 0 && values[i] < 1, "Invalid beta parameter at index ", i, ": ", number(values[i]));
 }
 
 // The common part of Adam and AdamW. Tensors: the parameter, its gradient, exp_avg, exp_avg_sq and, of amsgrad, max_exp_avg_sq.
@@ -59,11 +58,10 @@ void check_adam(const Options& o) {
 
 template <typename Options>
 void print_adam(std::ostream& out, const Options& o, bool decoupled) {
-  out << "    amsgrad: " << truth(o.amsgrad()) << "\n    betas: ("
-      << number(std::get<0>(o.betas())) << ", " << number(std::get<1>(o.betas()))
-      << ")\n    capturable: False\n    decoupled_weight_decay: " << truth(decoupled)
-      << "\n    differentiable: False\n    eps: " << number(o.eps()) << "\n    foreach: None\n    fused: None\n    lr: "
-      << number(o.lr()) << "\n    maximize: False\n    weight_decay: " << number_or_zero(o.weight_decay());
+  out << "    amsgrad: " << truth(o.amsgrad()) << "\n    betas: (" << number(std::get<0>(o.betas())) << ", "
+      << number(std::get<1>(o.betas())) << ")\n    capturable: False\n    decoupled_weight_decay: " << truth(decoupled)
+      << "\n    differentiable: False\n    eps: " << number(o.eps()) << "\n    foreach: None\n    fused: None\n    lr: " << number(o.lr())
+      << "\n    maximize: False\n    weight_decay: " << number_or_zero(o.weight_decay());
 }
 
 void check_options(const AdamOptions& o) { check_adam(o); }

@@ -34,9 +34,7 @@ void read(InputArchive& in, const std::string& key, std::vector<Tensor>& values)
 void collect(std::vector<Tensor>& into, const Tensor& tensor) {
   if (tensor.defined()) into.push_back(tensor);
 }
-void collect(std::vector<Tensor>& into, const std::vector<Tensor>& tensors) {
-  into.insert(into.end(), tensors.begin(), tensors.end());
-}
+void collect(std::vector<Tensor>& into, const std::vector<Tensor>& tensors) { into.insert(into.end(), tensors.begin(), tensors.end()); }
 bool same(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined() || a.is_same(b)) return a.defined() == b.defined();
   return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() && a.device() == b.device() && tenon::equal(a, b);

@@ -1,5 +1,5 @@
-// The fields of an optimizer's options and states, by name, and what follows from them: how they are saved, loaded, compared and inherited, and
-// the tensors among them.
+// The fields of an optimizer's options and states, by name, and what follows from them: how they are saved, loaded, compared and
+// inherited, and the tensors among them.
 #pragma once
 
 #include <algorithm>
@@ -73,18 +73,21 @@ bool same(const T& a, const T& b) {
 
 template <typename T>
 void save_fields(OutputArchive& archive, const T& object) {
-  each_field(&object, [&](const char* key, const auto& value) { write(archive, key, value); }, object);
+  each_field(
+      &object, [&](const char* key, const auto& value) { write(archive, key, value); }, object);
 }
 template <typename T>
 void load_fields(InputArchive& archive, T& object) {
   const auto loaded = std::make_unique<T>(object);  // all of it or nothing
-  each_field(&object, [&](const char* key, auto& value) { read(archive, key, value); }, *loaded);
+  each_field(
+      &object, [&](const char* key, auto& value) { read(archive, key, value); }, *loaded);
   object = *loaded;
 }
 template <typename T>
 bool equal(const T& a, const T& b) {
   bool result = true;
-  each_field(&a, [&](const char*, const auto& x, const auto& y) { result = result && same(x, y); }, a, b);
+  each_field(
+      &a, [&](const char*, const auto& x, const auto& y) { result = result && same(x, y); }, a, b);
   return result;
 }
 
@@ -103,21 +106,23 @@ void inherit_fields(Options& options, const OptimizerOptions& from, const Option
 template <typename T>
 std::vector<Tensor> tensors_of(const T& object) {
   std::vector<Tensor> result;
-  each_field(&object, [&](const char*, const auto& value) { collect(result, value); }, object);
+  each_field(
+      &object, [&](const char*, const auto& value) { collect(result, value); }, object);
   return result;
 }
 
 }  // namespace fields
 
-// The methods of Name##Options and Name##ParamState, from their fields. `untouched`: the arguments of the constructor whose options nobody set.
-#define TENON_OPTIMIZER_FIELDS(Name, untouched)                                                                                      \
-  void Name##Options::serialize(serialize::InputArchive& archive) { fields::load_fields(archive, *this); }                           \
-  void Name##Options::serialize(serialize::OutputArchive& archive) const { fields::save_fields(archive, *this); }                    \
-  void Name##Options::inherit(const OptimizerOptions& from) { fields::inherit_fields(*this, from, Name##Options untouched); }        \
-  bool operator==(const Name##Options& a, const Name##Options& b) { return fields::equal(a, b); }                                    \
-  void Name##ParamState::serialize(serialize::InputArchive& archive) { fields::load_fields(archive, *this); }                        \
-  void Name##ParamState::serialize(serialize::OutputArchive& archive) const { fields::save_fields(archive, *this); }                 \
-  std::vector<Tensor> Name##ParamState::tensors() const { return fields::tensors_of(*this); }                                        \
+// The methods of Name##Options and Name##ParamState, from their fields. `untouched`: the arguments of the constructor whose options
+// nobody set.
+#define TENON_OPTIMIZER_FIELDS(Name, untouched)                                                                               \
+  void Name##Options::serialize(serialize::InputArchive& archive) { fields::load_fields(archive, *this); }                    \
+  void Name##Options::serialize(serialize::OutputArchive& archive) const { fields::save_fields(archive, *this); }             \
+  void Name##Options::inherit(const OptimizerOptions& from) { fields::inherit_fields(*this, from, Name##Options untouched); } \
+  bool operator==(const Name##Options& a, const Name##Options& b) { return fields::equal(a, b); }                             \
+  void Name##ParamState::serialize(serialize::InputArchive& archive) { fields::load_fields(archive, *this); }                 \
+  void Name##ParamState::serialize(serialize::OutputArchive& archive) const { fields::save_fields(archive, *this); }          \
+  std::vector<Tensor> Name##ParamState::tensors() const { return fields::tensors_of(*this); }                                 \
   bool operator==(const Name##ParamState& a, const Name##ParamState& b) { return fields::equal(a, b); }
 
 }  // namespace tenon::optim

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "frontend/src/autograd/aliases.h"
-#include "frontend/src/tensor/replay_key.h"
 #include "frontend/src/tensor/pending.h"
+#include "frontend/src/tensor/replay_key.h"
 #include "ir/graph/memo.h"
 #include "ir/graph/template.h"
 #include "runtime/base/options.h"

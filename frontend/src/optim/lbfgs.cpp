@@ -13,10 +13,10 @@
 
 namespace tenon::optim {
 
-TENON_FIELDS(LBFGSOptions, FIELD(lr) FIELD(max_iter) FIELD(max_eval) FIELD(tolerance_grad) FIELD(tolerance_change)
-                               FIELD(history_size) FIELD(line_search_fn))
-TENON_FIELDS(LBFGSParamState, FIELD(func_evals) FIELD(n_iter) FIELD(t) FIELD(prev_loss) FIELD(d) FIELD(H_diag)
-                                  FIELD(prev_flat_grad) FIELD(old_dirs) FIELD(old_stps) FIELD(ro))
+TENON_FIELDS(LBFGSOptions, FIELD(lr) FIELD(max_iter) FIELD(max_eval) FIELD(tolerance_grad) FIELD(tolerance_change) FIELD(history_size)
+                               FIELD(line_search_fn))
+TENON_FIELDS(LBFGSParamState, FIELD(func_evals) FIELD(n_iter) FIELD(t) FIELD(prev_loss) FIELD(d) FIELD(H_diag) FIELD(prev_flat_grad)
+                                  FIELD(old_dirs) FIELD(old_stps) FIELD(ro))
 TENON_OPTIMIZER_FIELDS(LBFGS, ())
 
 namespace {
@@ -47,7 +47,11 @@ class Descent {
  public:
   Descent(StepGuard& guard, std::vector<Tensor>& parameters, const LBFGSOptions& options, LBFGSParamState& state,
           const Optimizer::LossClosure& closure)
-      : guard_(guard), parameters_(parameters), options_(options), state_(state), closure_(closure),
+      : guard_(guard),
+        parameters_(parameters),
+        options_(options),
+        state_(state),
+        closure_(closure),
         most_evaluations_(options.max_eval().value_or(options.max_iter() * 5 / 4)) {}
 
   Tensor run() {
@@ -72,8 +76,7 @@ class Descent {
   }
   Tensor flat_gradient() const {
     std::vector<Tensor> parts;
-    for (const Tensor& p : parameters_)
-      parts.push_back(p.grad().defined() ? p.grad().reshape({-1}) : zeros({p.numel()}, p.options()));
+    for (const Tensor& p : parameters_) parts.push_back(p.grad().defined() ? p.grad().reshape({-1}) : zeros({p.numel()}, p.options()));
     return cat(parts);
   }
   void move(double distance) {
@@ -89,8 +92,7 @@ class Descent {
     choose_direction();
     state_.prev_flat_grad() = gradient_.clone();
     state_.prev_loss() = loss_;
-    state_.t() = state_.n_iter() == 1 ? std::min(1.0, 1 / gradient_.abs().sum().item<double>()) * options_.lr()
-                                      : options_.lr();
+    state_.t() = state_.n_iter() == 1 ? std::min(1.0, 1 / gradient_.abs().sum().item<double>()) * options_.lr() : options_.lr();
     const double slope = dot(gradient_, state_.d());
     if (slope > -options_.tolerance_change()) return false;
     const int64_t evaluations = advance(slope, last);
@@ -194,7 +196,8 @@ class Descent {
 
   // A point between two ends that meets the conditions, or the best one known.
   template <typename TooHigh, typename FlatEnough>
-  Point narrow(Point (&ends)[2], double size, int64_t most, int64_t tries, int64_t& evaluations, const TooHigh& too_high, const FlatEnough& flat_enough) {
+  Point narrow(Point (&ends)[2], double size, int64_t most, int64_t tries, int64_t& evaluations, const TooHigh& too_high,
+               const FlatEnough& flat_enough) {
     int low = ends[0].loss <= ends[1].loss ? 0 : 1;
     bool stuck = false;
     for (; tries < most; ++tries) {

@@ -96,8 +96,8 @@ void Optimizer::load(InputArchive& archive) {
     archive.read(text("group.", g), of_group);
     const int64_t params = count(of_group, "params");
     check<ValueError>(params == static_cast<int64_t>(group.params().size()), of_group.where("params"),
-                      ": loaded state dict contains a parameter group that doesn't match the size of optimizer's group: ",
-                      params, " parameters, and the optimizer's has ", group.params().size());
+                      ": loaded state dict contains a parameter group that doesn't match the size of optimizer's group: ", params,
+                      " parameters, and the optimizer's has ", group.params().size());
     options.push_back(group.options().clone());
     options.back()->serialize(of_group);
     for (const Tensor& parameter : group.params()) {

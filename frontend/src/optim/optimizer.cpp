@@ -15,8 +15,7 @@ namespace tenon::optim {
 std::string number(double value) { return format(tensor(value, TensorOptions(kDouble))); }
 std::string number_or_zero(double value) { return value == 0 ? "0" : number(value); }
 void check_at_least_zero(double value, const char* what) {
-  check<ValueError>(value >= 0, "Invalid ", what, ": ",
-                    value == std::floor(value) ? text(value) : number(value));
+  check<ValueError>(value >= 0, "Invalid ", what, ": ", value == std::floor(value) ? text(value) : number(value));
 }
 
 Tensor& remembered(Tensor& field, const Tensor& like, double start) {
@@ -28,7 +27,8 @@ Tensor& remembered(Tensor& field, const Tensor& like, double start) {
 
 void refuse_captured_count(const Tensor& p, const char* optimizer) {
   if (capturing() && !p.is_cpu()) [[unlikely]]
-    capturing()->fail(text("Attempting CUDA graph capture of step() for an instance of ", optimizer, " but param_groups' capturable is False."));
+    capturing()->fail(
+        text("Attempting CUDA graph capture of step() for an instance of ", optimizer, " but param_groups' capturable is False."));
 }
 
 std::vector<Group> one_group(std::vector<Tensor> parameters) {
@@ -53,14 +53,11 @@ OptimizerOptions& OptimizerParamGroup::options() {
   check(has_options(), "the parameter group has no options: set_options() gives it some");
   return *options_;
 }
-const OptimizerOptions& OptimizerParamGroup::options() const {
-  return const_cast<OptimizerParamGroup*>(this)->options();
-}
+const OptimizerOptions& OptimizerParamGroup::options() const { return const_cast<OptimizerParamGroup*>(this)->options(); }
 
 // --- any optimizer
 
-Optimizer::Optimizer(const std::vector<Group>& param_groups, std::unique_ptr<OptimizerOptions> defaults)
-    : defaults_(std::move(defaults)) {
+Optimizer::Optimizer(const std::vector<Group>& param_groups, std::unique_ptr<OptimizerOptions> defaults) : defaults_(std::move(defaults)) {
   for (const Group& group : param_groups) add_param_group(group);
 }
 Optimizer::Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults)
@@ -79,13 +76,12 @@ void Optimizer::add_param_group(const Group& group) {
     repeated |= !own.insert(p.unsafe_impl()).second;
   }
   if (repeated)
-    warn_user("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
-              "github.com/pytorch/pytorch/issues/40967 for more information");
+    warn_user(
+        "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+        "github.com/pytorch/pytorch/issues/40967 for more information");
   Group added = group;
-  if (added.has_options())
-    added.options().inherit(*defaults_);
-  else
-    added.set_options(defaults_->clone());
+  if (added.has_options()) added.options().inherit(*defaults_);
+  else added.set_options(defaults_->clone());
   param_groups_.push_back(std::move(added));
 }
 void Optimizer::add_parameters(const std::vector<Tensor>& parameters) {

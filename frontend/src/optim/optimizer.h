@@ -1,4 +1,5 @@
-// What the source of an optimizer needs: its fields, checks of its options, Python's text of numbers, and the methods that are the same for all.
+// What the source of an optimizer needs: its fields, checks of its options, Python's text of numbers, and the methods that are the same
+// for all.
 #pragma once
 
 #include <memory>
@@ -32,23 +33,21 @@ template <typename Options>
 void begin_states(Optimizer::States&, const std::vector<Group>&, const Options&) {}
 
 // What is the same for all that update each parameter by itself. `untouched`: the arguments of options that nobody set.
-#define TENON_OPTIMIZER(Name, untouched)                                                                                     \
-  TENON_OPTIMIZER_FIELDS(Name, untouched)                                                                         \
-  Name::Name(const std::vector<Group>& groups, Name##Options defaults)                                            \
-      : Optimizer(groups, std::make_unique<Name##Options>(defaults)) {                                            \
-    check_options(defaults);                                                                                      \
-    begin_states(state_, param_groups_, defaults);                                                                \
-  }                                                                                                               \
-  Name::Name(std::vector<Tensor> parameters, Name##Options defaults)                                              \
-      : Name(one_group(std::move(parameters)), std::move(defaults)) {}                                            \
-  Tensor Name::step(LossClosure closure) {                                                                        \
-    return step_each(closure, [](Tensor& p, Tensor grad, const OptimizerOptions& options, OptimizerParamState& state) { \
-      update(p, std::move(grad), static_cast<const Name##Options&>(options), static_cast<Name##ParamState&>(state)); \
-    });                                                                                                           \
-  }                                                                                                               \
-  std::unique_ptr<OptimizerParamState> Name::make_state() const { return std::make_unique<Name##ParamState>(); }  \
-  void Name::print_options(std::ostream& out, const OptimizerOptions& options) const {                            \
-    print(out, static_cast<const Name##Options&>(options));                                                       \
+#define TENON_OPTIMIZER(Name, untouched)                                                                                                \
+  TENON_OPTIMIZER_FIELDS(Name, untouched)                                                                                               \
+  Name::Name(const std::vector<Group>& groups, Name##Options defaults) : Optimizer(groups, std::make_unique<Name##Options>(defaults)) { \
+    check_options(defaults);                                                                                                            \
+    begin_states(state_, param_groups_, defaults);                                                                                      \
+  }                                                                                                                                     \
+  Name::Name(std::vector<Tensor> parameters, Name##Options defaults) : Name(one_group(std::move(parameters)), std::move(defaults)) {}   \
+  Tensor Name::step(LossClosure closure) {                                                                                              \
+    return step_each(closure, [](Tensor& p, Tensor grad, const OptimizerOptions& options, OptimizerParamState& state) {                 \
+      update(p, std::move(grad), static_cast<const Name##Options&>(options), static_cast<Name##ParamState&>(state));                    \
+    });                                                                                                                                 \
+  }                                                                                                                                     \
+  std::unique_ptr<OptimizerParamState> Name::make_state() const { return std::make_unique<Name##ParamState>(); }                        \
+  void Name::print_options(std::ostream& out, const OptimizerOptions& options) const {                                                  \
+    print(out, static_cast<const Name##Options&>(options));                                                                             \
   }
 
 }  // namespace tenon::optim

@@ -61,21 +61,18 @@ void LRScheduler::load(tenon::serialize::InputArchive& archive) {
   IValue rates;
   archive.read("base_lrs", rates);
   const auto count = static_cast<unsigned>(whole(archive, "step_count"));
-  check(rates.toDoubleVector().size() == base_lrs_.size(), archive.where("base_lrs"), ": rates of ",
-        rates.toDoubleVector().size(), " groups, and the scheduler has ", base_lrs_.size());
+  check(rates.toDoubleVector().size() == base_lrs_.size(), archive.where("base_lrs"), ": rates of ", rates.toDoubleVector().size(),
+        " groups, and the scheduler has ", base_lrs_.size());
   base_lrs_ = rates.toDoubleVector();
   step_count_ = count;
 }
 
 // --- schedules. Those that count as Python's make a first step at once, so that step_count_ is the number of the epoch.
 
-StepLR::StepLR(Optimizer& optimizer, unsigned step_size, double gamma)
-    : LRScheduler(optimizer), step_size_(step_size), gamma_(gamma) {
+StepLR::StepLR(Optimizer& optimizer, unsigned step_size, double gamma) : LRScheduler(optimizer), step_size_(step_size), gamma_(gamma) {
   check<ValueError>(step_size > 0, "StepLR: step_size must be positive");
 }
-std::vector<double> StepLR::get_lrs() {
-  return times(get_current_lrs(), step_count_ > 0 && step_count_ % step_size_ == 0 ? gamma_ : 1);
-}
+std::vector<double> StepLR::get_lrs() { return times(get_current_lrs(), step_count_ > 0 && step_count_ % step_size_ == 0 ? gamma_ : 1); }
 
 MultiStepLR::MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma)
     : LRScheduler(optimizer), milestones_(std::move(milestones)), gamma_(gamma) {
@@ -101,20 +98,16 @@ std::vector<double> CosineAnnealingLR::get_lrs() {
   const double t = step_count_, period = static_cast<double>(period_);
   const bool turns = (static_cast<int64_t>(step_count_) - 1 - period_) % (2 * period_) == 0;
   for (size_t i = 0; i < rates.size(); ++i) {
-    if (turns)
-      rates[i] += (base_lrs_[i] - least_) * (1 - std::cos(kPi / period)) / 2;
-    else
-      rates[i] = (1 + std::cos(kPi * t / period)) / (1 + std::cos(kPi * (t - 1) / period)) * (rates[i] - least_) + least_;
+    if (turns) rates[i] += (base_lrs_[i] - least_) * (1 - std::cos(kPi / period)) / 2;
+    else rates[i] = (1 + std::cos(kPi * t / period)) / (1 + std::cos(kPi * (t - 1) / period)) * (rates[i] - least_) + least_;
   }
   return rates;
 }
 
 LambdaLR::LambdaLR(Optimizer& optimizer, Lambda lambda)
     : LambdaLR(optimizer, std::vector<Lambda>(optimizer.param_groups().size(), std::move(lambda))) {}
-LambdaLR::LambdaLR(Optimizer& optimizer, std::vector<Lambda> lambdas)
-    : LRScheduler(optimizer), lambdas_(std::move(lambdas)) {
-  check<ValueError>(lambdas_.size() == base_lrs_.size(), "Expected ", base_lrs_.size(), " lr_lambdas, but got ",
-                    lambdas_.size());
+LambdaLR::LambdaLR(Optimizer& optimizer, std::vector<Lambda> lambdas) : LRScheduler(optimizer), lambdas_(std::move(lambdas)) {
+  check<ValueError>(lambdas_.size() == base_lrs_.size(), "Expected ", base_lrs_.size(), " lr_lambdas, but got ", lambdas_.size());
   step();
 }
 std::vector<double> LambdaLR::get_lrs() {
@@ -125,15 +118,13 @@ std::vector<double> LambdaLR::get_lrs() {
 
 // --- one cycle
 
-OneCycleLR::OneCycleLR(Optimizer& optimizer, OneCycleLROptions options)
-    : LRScheduler(optimizer), options_(std::move(options)) {
+OneCycleLR::OneCycleLR(Optimizer& optimizer, OneCycleLROptions options) : LRScheduler(optimizer), options_(std::move(options)) {
   const size_t groups = optimizer.param_groups().size();
   check<ValueError>(options_.total_steps() > 0, "Expected positive integer total_steps, but got ", options_.total_steps());
-  check<ValueError>(options_.pct_start() >= 0 && options_.pct_start() <= 1,
-                    "Expected float between 0 and 1 pct_start, but got ", options_.pct_start());
+  check<ValueError>(options_.pct_start() >= 0 && options_.pct_start() <= 1, "Expected float between 0 and 1 pct_start, but got ",
+                    options_.pct_start());
   if (options_.max_lr().size() == 1) options_.max_lr().resize(groups, options_.max_lr()[0]);
-  check<ValueError>(options_.max_lr().size() == groups, "expected ", groups, " values for max_lr, got ",
-                    options_.max_lr().size());
+  check<ValueError>(options_.max_lr().size() == groups, "expected ", groups, " values for max_lr, got ", options_.max_lr().size());
   for (OptimizerParamGroup& group : optimizer.param_groups())
     check<ValueError>(!options_.cycle_momentum() || momentum_of(group.options()),
                       "optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
@@ -178,12 +169,19 @@ std::vector<double> OneCycleLR::get_lrs() {
 
 // --- on a plateau
 
-ReduceLROnPlateauScheduler::ReduceLROnPlateauScheduler(Optimizer& optimizer, SchedulerMode mode, float factor,
-                                                       int patience, double threshold, ThresholdMode threshold_mode,
-                                                       int cooldown, const std::vector<float>& min_lr, double eps,
-                                                       bool verbose)
-    : optimizer_(optimizer), mode_(mode), factor_(factor), patience_(patience), threshold_(threshold),
-      threshold_mode_(threshold_mode), cooldown_(cooldown), min_lrs_(min_lr), eps_(eps), verbose_(verbose),
+ReduceLROnPlateauScheduler::ReduceLROnPlateauScheduler(Optimizer& optimizer, SchedulerMode mode, float factor, int patience,
+                                                       double threshold, ThresholdMode threshold_mode, int cooldown,
+                                                       const std::vector<float>& min_lr, double eps, bool verbose)
+    : optimizer_(optimizer),
+      mode_(mode),
+      factor_(factor),
+      patience_(patience),
+      threshold_(threshold),
+      threshold_mode_(threshold_mode),
+      cooldown_(cooldown),
+      min_lrs_(min_lr),
+      eps_(eps),
+      verbose_(verbose),
       best_(mode == min ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity()) {
   const size_t groups = optimizer.param_groups().size();
   check(factor < 1.0, "Factor should be < 1.0.");
@@ -224,8 +222,7 @@ void ReduceLROnPlateauScheduler::reduce() {
     const double rate = std::max(before * factor_, static_cast<double>(min_lrs_[i]));
     if (before - rate <= eps_) continue;
     groups[i].options().set_lr(rate);
-    if (verbose_)
-      std::cout << "Epoch " << steps_ << ": reducing learning rate of group " << i << " to " << rate << std::endl;
+    if (verbose_) std::cout << "Epoch " << steps_ << ": reducing learning rate of group " << i << " to " << rate << std::endl;
   }
 }
 

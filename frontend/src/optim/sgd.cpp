@@ -11,8 +11,7 @@ void check_options(const SGDOptions& o) {
   check_at_least_zero(o.lr(), "learning rate");
   check_at_least_zero(o.momentum(), "momentum value");
   check_at_least_zero(o.weight_decay(), "weight_decay value");
-  check<ValueError>(!o.nesterov() || (o.momentum() > 0 && o.dampening() == 0),
-                    "Nesterov momentum requires a momentum and zero dampening");
+  check<ValueError>(!o.nesterov() || (o.momentum() > 0 && o.dampening() == 0), "Nesterov momentum requires a momentum and zero dampening");
 }
 // Tensors: the parameter, its gradient and, with momentum, its buffer. Numbers: weight decay, momentum, 1 - dampening, minus lr.
 enum SGDForm : uint32_t { kSGDDecays = 1, kMomentum = 2, kStarts = 4, kNesterov = 8 };
@@ -21,10 +20,8 @@ void sgd_formula(uint32_t form, std::span<const Tensor> tensors, std::span<const
   Tensor grad = form & kSGDDecays ? tensors[1].add(p, n[0]) : tensors[1];
   if (form & kMomentum) {
     const Tensor& buffer = tensors[2];
-    if (form & kStarts)
-      buffer.copy_(grad);
-    else
-      buffer.mul_(n[1]).add_(grad, n[2]);
+    if (form & kStarts) buffer.copy_(grad);
+    else buffer.mul_(n[1]).add_(grad, n[2]);
     grad = form & kNesterov ? grad.add(buffer, n[1]) : buffer;
   }
   p.add_(grad, n[3]);
@@ -44,8 +41,8 @@ void update(Tensor& p, Tensor grad, const SGDOptions& o, SGDParamState& state) {
 void print(std::ostream& out, const SGDOptions& o) {
   out << "    dampening: " << number_or_zero(o.dampening())
       << "\n    differentiable: False\n    foreach: None\n    fused: None\n    lr: " << number(o.lr())
-      << "\n    maximize: False\n    momentum: " << number_or_zero(o.momentum())
-      << "\n    nesterov: " << truth(o.nesterov()) << "\n    weight_decay: " << number_or_zero(o.weight_decay());
+      << "\n    maximize: False\n    momentum: " << number_or_zero(o.momentum()) << "\n    nesterov: " << truth(o.nesterov())
+      << "\n    weight_decay: " << number_or_zero(o.weight_decay());
 }
 }  // namespace
 

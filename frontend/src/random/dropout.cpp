@@ -10,22 +10,17 @@
 namespace tenon {
 namespace {
 
-void check_probability(double p) {
-  check<ValueError>(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
-}
+void check_probability(double p) { check<ValueError>(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p); }
 
 // Whether dropout changes anything; the result is the very input otherwise.
 bool drops(const Tensor& input, double p, bool train) {
   check_probability(p);
   if (p == 0 || !train || input.numel() == 0) return false;
-  check(input.is_floating_point(), "result type Float can't be cast to the desired output type ",
-        input.scalar_type());
+  check(input.is_floating_point(), "result type Float can't be cast to the desired output type ", input.scalar_type());
   return true;
 }
 
-Tensor elementwise_mask(const Tensor& input, double p) {
-  return empty_like(input, TensorOptions(kBool)).bernoulli_(1 - p);
-}
+Tensor elementwise_mask(const Tensor& input, double p) { return empty_like(input, TensorOptions(kBool)).bernoulli_(1 - p); }
 
 // One draw for each (n, c).
 Tensor channel_mask(const Tensor& input, double p) {
@@ -38,9 +33,7 @@ Tensor channel_mask(const Tensor& input, double p) {
 
 Tensor zeroed(const Tensor& input) { return input.mul(zeros({}, input.options())); }
 
-Tensor apply_mask(const Tensor& input, const Tensor& mask, double p) {
-  return input.mul(mask.to(input.scalar_type()).div(1 - p));
-}
+Tensor apply_mask(const Tensor& input, const Tensor& mask, double p) { return input.mul(mask.to(input.scalar_type()).div(1 - p)); }
 
 // What is dropped becomes SELU's least value; then mean and variance are brought back.
 Tensor apply_alpha_mask(const Tensor& input, const Tensor& mask, double p) {

@@ -27,8 +27,7 @@ TENON_INLINE inline uint32_t tempered(uint32_t y) {
 void twist(uint32_t* s) {
   vectorised([s]() TENON_INLINE {
     for (size_t k = 0; k < kWords - kShift; ++k) s[k] = s[k + kShift] ^ twisted(s[k], s[k + 1]);
-    for (size_t k = kWords - kShift; k < kWords - 1; ++k)
-      s[k] = s[k + kShift - kWords] ^ twisted(s[k], s[k + 1]);
+    for (size_t k = kWords - kShift; k < kWords - 1; ++k) s[k] = s[k + kShift - kWords] ^ twisted(s[k], s[k + 1]);
   });
   s[kWords - 1] = s[kShift - 1] ^ twisted(s[kWords - 1], s[0]);
 }

@@ -52,19 +52,14 @@ constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
 template <typename T>
 T converted(int64_t value) {
-  if constexpr (is_half<T>)
-    return T(static_cast<float>(value));
-  else
-    return static_cast<T>(value);
+  if constexpr (is_half<T>) return T(static_cast<float>(value));
+  else return static_cast<T>(value);
 }
 template <typename T>
 T converted(double value) {
-  if constexpr (is_half<T>)
-    return T(static_cast<float>(value));
-  else if constexpr (std::is_floating_point_v<T>)
-    return static_cast<T>(value);
-  else
-    return converted<T>(ir::to_int64(ir::constant(DType::I64, value)));
+  if constexpr (is_half<T>) return T(static_cast<float>(value));
+  else if constexpr (std::is_floating_point_v<T>) return static_cast<T>(value);
+  else return converted<T>(ir::to_int64(ir::constant(DType::I64, value)));
 }
 
 template <typename Number>
@@ -78,9 +73,7 @@ void store(Elements out, int64_t at, const Number* values, int64_t n) {
 // --- uniform
 
 // The low 24 bits of a word as a fraction: exact.
-TENON_INLINE inline float unit_float(uint32_t w) {
-  return static_cast<float>(static_cast<int32_t>(w & 0xffffffu)) * 0x1p-24f;
-}
+TENON_INLINE inline float unit_float(uint32_t w) { return static_cast<float>(static_cast<int32_t>(w & 0xffffffu)) * 0x1p-24f; }
 
 // The low 53 bits of a pair of words as a fraction: exact. In halves, as int32 -> double is what machines
 // have.
@@ -131,8 +124,7 @@ void fill_uniform_double(Engine& engine, double* out, int64_t count, double from
   const double width = to - from;
   in_chunks<2>(engine, count, [=](const uint32_t* w, int64_t at, int64_t n) {
     vectorised([=]() TENON_INLINE {
-      for (int64_t i = 0; i < n; ++i)
-        out[at + i] = std::fma(unit_double(w[2 * i], w[2 * i + 1]), width, from);
+      for (int64_t i = 0; i < n; ++i) out[at + i] = std::fma(unit_double(w[2 * i], w[2 * i + 1]), width, from);
     });
   });
 }
@@ -259,20 +251,16 @@ void fill_blocks(T* out, int64_t count, Draw draw, Transform transform) {
 void fill_normal_blocks(Engine& engine, Elements out, double mean, double std) {
   const auto mean32 = static_cast<float>(mean), std32 = static_cast<float>(std);
   auto floats = [&](float* u, int64_t n) { unit_floats(engine, u, n); };
-  auto halves = [=](const float* u, auto* to, int64_t blocks) {
-    normal_halves(u, to, blocks, mean32, std32);
-  };
+  auto halves = [=](const float* u, auto* to, int64_t blocks) { normal_halves(u, to, blocks, mean32, std32); };
   switch (out.dtype) {
     case DType::F16: return fill_blocks<float>(static_cast<Half*>(out.data), out.count, floats, halves);
     case DType::BF16: return fill_blocks<float>(static_cast<BFloat16*>(out.data), out.count, floats, halves);
     case DType::F32:
-      return fill_blocks<float>(
-          static_cast<float*>(out.data), out.count, floats,
-          [=](const float* u, float* to, int64_t blocks) { normal_floats(u, to, blocks, mean32, std32); });
+      return fill_blocks<float>(static_cast<float*>(out.data), out.count, floats,
+                                [=](const float* u, float* to, int64_t blocks) { normal_floats(u, to, blocks, mean32, std32); });
     default:
       return fill_blocks<double>(
-          static_cast<double*>(out.data), out.count,
-          [&](double* u, int64_t n) { unit_doubles(engine, u, n); },
+          static_cast<double*>(out.data), out.count, [&](double* u, int64_t n) { unit_doubles(engine, u, n); },
           [=](const double* u, double* to, int64_t blocks) { normal_doubles(u, to, blocks, mean, std); });
   }
 }
@@ -340,8 +328,7 @@ void fill_remainders(Engine& engine, Elements out, int64_t base, uint64_t range,
     fill_from_words(engine, out, true, [=](uint64_t w) { return from_start(w % range); });
   } else {
     const Remainder32 remainder(static_cast<uint32_t>(range));
-    fill_from_words(engine, out, false,
-                    [=](uint64_t w) { return from_start(remainder(static_cast<uint32_t>(w))); });
+    fill_from_words(engine, out, false, [=](uint64_t w) { return from_start(remainder(static_cast<uint32_t>(w))); });
   }
 }
 
@@ -383,8 +370,7 @@ void fill_uniform(Engine& engine, Elements out, double from, double to) {
   const auto low = static_cast<float>(from), high = static_cast<float>(to);
   switch (out.dtype) {
     case DType::F16: return fill_uniform_half(engine, static_cast<Half*>(out.data), out.count, low, high);
-    case DType::BF16:
-      return fill_uniform_half(engine, static_cast<BFloat16*>(out.data), out.count, low, high);
+    case DType::BF16: return fill_uniform_half(engine, static_cast<BFloat16*>(out.data), out.count, low, high);
     case DType::F32: return fill_uniform_float(engine, static_cast<float*>(out.data), out.count, low, high);
     default: return fill_uniform_double(engine, static_cast<double*>(out.data), out.count, from, to);
   }
@@ -441,8 +427,7 @@ void fill_bernoulli(Engine& engine, Elements out, const double* p) {
 }
 
 void fill_bernoulli(Engine& engine, Elements out, const float* p) {
-  fill_from_words(engine, out, false,
-                  [&](uint64_t w) -> int64_t { return unit_float(static_cast<uint32_t>(w)) < *p++; });
+  fill_from_words(engine, out, false, [&](uint64_t w) -> int64_t { return unit_float(static_cast<uint32_t>(w)) < *p++; });
 }
 
 void fill_poisson(Engine& engine, Elements out, const double* rates) {
@@ -461,8 +446,7 @@ void fill_log_normal(Engine& engine, Elements out, double mean, double std) {
 }
 
 void fill_cauchy(Engine& engine, Elements out, double median, double sigma) {
-  fill_from_doubles(
-      engine, out, [=](double u) { return std::fma(sigma, std::tan(std::numbers::pi * (u - 0.5)), median); });
+  fill_from_doubles(engine, out, [=](double u) { return std::fma(sigma, std::tan(std::numbers::pi * (u - 0.5)), median); });
 }
 
 void fill_geometric(Engine& engine, Elements out, double p) {
@@ -473,8 +457,7 @@ void fill_permutation(Engine& engine, int64_t* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] = i;
   in_chunks<1>(engine, count - 1, [=](const uint32_t* w, int64_t at, int64_t n) {
     for (int64_t i = at; i < at + n; ++i)
-      std::swap(out[i],
-                out[i + static_cast<int64_t>(uint64_t{w[i - at]} % static_cast<uint64_t>(count - i))]);
+      std::swap(out[i], out[i + static_cast<int64_t>(uint64_t{w[i - at]} % static_cast<uint64_t>(count - i))]);
   });
 }
 

@@ -21,7 +21,7 @@ void fill_normal(RandomEngine& engine, Elements out, double mean, double std, bo
 // base ... base + range - 1; a range of 0 means 2^64. From 2^28 on an element takes two words.
 void fill_integers(RandomEngine& engine, Elements out, int64_t base, uint64_t range);
 bool takes_wide_words(uint64_t range);
-void fill_any_integers(RandomEngine& engine, Elements out);         // random_() without bounds
+void fill_any_integers(RandomEngine& engine, Elements out);  // random_() without bounds
 uint64_t any_integer_range(ir::DType dtype);
 void fill_bernoulli(RandomEngine& engine, Elements out, double p);  // 1 with probability p, else 0
 void fill_bernoulli(RandomEngine& engine, Elements out,

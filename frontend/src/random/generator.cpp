@@ -47,8 +47,7 @@ StateLayout layout_of(const RandomEngine& engine) {
 RandomEngine engine_of(const StateLayout& state) {
   constexpr uint64_t kWords = RandomEngine::kWords;
   const auto left = static_cast<uint64_t>(state.left);
-  check(state.seeded == 1 && state.left > 0 && left <= kWords && state.next <= kWords &&
-            state.next + left - 1 <= kWords,
+  check(state.seeded == 1 && state.left > 0 && left <= kWords && state.next <= kWords && state.next + left - 1 <= kWords,
         "Invalid mt19937 state");
   RandomEngine engine(state.seed);
   for (size_t i = 0; i < kWords; ++i) engine.state[i] = static_cast<uint32_t>(state.words[i]);
@@ -78,19 +77,19 @@ Generators& generators() {
   static auto* g = new Generators;
   return *g;
 }
-[[maybe_unused]] const bool generators_held_over_fork = ir::hold_over_fork(
-    ir::ForkOrder::Generators, {[] {
-                                  generators().mutex.lock();
-                                  for (GeneratorImpl* g : generators().all) g->engine_mutex.lock();
-                                },
-                                [] {
-                                  for (GeneratorImpl* g : generators().all) g->engine_mutex.unlock();
-                                  generators().mutex.unlock();
-                                },
-                                [] {
-                                  for (GeneratorImpl* g : generators().all) std::construct_at(&g->engine_mutex);
-                                  std::construct_at(&generators().mutex);
-                                }});
+[[maybe_unused]] const bool generators_held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Generators, {[] {
+                                                     generators().mutex.lock();
+                                                     for (GeneratorImpl* g : generators().all) g->engine_mutex.lock();
+                                                   },
+                                                   [] {
+                                                     for (GeneratorImpl* g : generators().all) g->engine_mutex.unlock();
+                                                     generators().mutex.unlock();
+                                                   },
+                                                   [] {
+                                                     for (GeneratorImpl* g : generators().all) std::construct_at(&g->engine_mutex);
+                                                     std::construct_at(&generators().mutex);
+                                                   }});
 }  // namespace
 
 GeneratorImpl::GeneratorImpl(const State& start) : state(start) {
@@ -125,12 +124,10 @@ const Generator& checked(const Generator& generator) {
 }
 }  // namespace
 
-DefaultGeneratorScope::DefaultGeneratorScope(const Generator& generator)
-    : before_(std::exchange(threads_own, &generator)) {}
+DefaultGeneratorScope::DefaultGeneratorScope(const Generator& generator) : before_(std::exchange(threads_own, &generator)) {}
 DefaultGeneratorScope::~DefaultGeneratorScope() { threads_own = before_; }
 
-LockedState::LockedState(const Generator& generator)
-    : generator_(checked(generator)), guard_(generator_.unsafe_impl()->engine_mutex) {}
+LockedState::LockedState(const Generator& generator) : generator_(checked(generator)), guard_(generator_.unsafe_impl()->engine_mutex) {}
 
 namespace {
 void refuse_kind(const char* expected, const char* found) {
@@ -302,8 +299,8 @@ void Generator::set_state(const Tensor& state) {
     philox = {philox.device, layout.seed, layout.offset};
     return;
   }
-  check(state.numel() == sizeof(StateLayout), "Expected a CPUGeneratorImplState of size ",
-        sizeof(StateLayout), " but found the input RNG state size to be ", state.numel());
+  check(state.numel() == sizeof(StateLayout), "Expected a CPUGeneratorImplState of size ", sizeof(StateLayout),
+        " but found the input RNG state size to be ", state.numel());
   const RandomEngine engine = engine_of(layout_in<StateLayout>(state));
   *LockedEngine(*this) = engine;
 }

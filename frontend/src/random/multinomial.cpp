@@ -21,11 +21,9 @@ struct Rows {
 
 void check_arguments(const Tensor& self, int64_t samples, bool replacement) {
   check(self.dim() > 0 && self.dim() <= 2, "prob_dist must be 1 or 2 dim");
-  check(self.is_floating_point(),
-        "multinomial only supports floating-point dtypes for input, got: ", self.scalar_type());
+  check(self.is_floating_point(), "multinomial only supports floating-point dtypes for input, got: ", self.scalar_type());
   check(samples > 0, "cannot sample n_sample <= 0 samples");
-  check(replacement || samples <= self.size(-1),
-        "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  check(replacement || samples <= self.size(-1), "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
   check(self.size(-1) <= int64_t{1} << 24, "number of categories cannot exceed 2^24");
 }
 
@@ -35,8 +33,7 @@ void cumulate(const T* weights, std::vector<T>& cumulative) {
   T sum = 0;
   for (size_t j = 0; j < cumulative.size(); ++j) {
     check(weights[j] >= 0, "invalid multinomial distribution (encountering probability entry < 0)");
-    check(std::isfinite(weights[j]),
-          "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
+    check(std::isfinite(weights[j]), "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
     cumulative[j] = sum += weights[j];
   }
   check(sum > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
@@ -45,8 +42,7 @@ void cumulate(const T* weights, std::vector<T>& cumulative) {
 }
 
 template <typename T>
-void sample_with_replacement(const Tensor& self, Rows rows, int64_t samples,
-                             const optional<Generator>& generator, int64_t* out) {
+void sample_with_replacement(const Tensor& self, Rows rows, int64_t samples, const optional<Generator>& generator, int64_t* out) {
   const Tensor weights = self.to(scalar_type_of<T>()).contiguous();
   const HostView view = host_view(weights);
   std::vector<T> cumulative(static_cast<size_t>(rows.categories));
@@ -55,8 +51,7 @@ void sample_with_replacement(const Tensor& self, Rows rows, int64_t samples,
     cumulate(reinterpret_cast<const T*>(view.data) + row * rows.categories, cumulative);
     for (int64_t i = 0; i < samples; ++i) {
       const double u = uniform_double(*engine);
-      const auto slot =
-          std::ranges::lower_bound(cumulative, u, {}, [](T c) { return static_cast<double>(c); });
+      const auto slot = std::ranges::lower_bound(cumulative, u, {}, [](T c) { return static_cast<double>(c); });
       *out++ = slot - cumulative.begin();
     }
   }
@@ -81,9 +76,7 @@ struct Score {
 // The indices of the k largest, largest first. The standard library's partial sorts decide between equals
 // (zero weights), as they do in PyTorch.
 void largest_first(std::vector<Score>& scores, int64_t k) {
-  auto larger = [](const Score& a, const Score& b) {
-    return (std::isnan(a.value) && !std::isnan(b.value)) || a.value > b.value;
-  };
+  auto larger = [](const Score& a, const Score& b) { return (std::isnan(a.value) && !std::isnan(b.value)) || a.value > b.value; };
   if (k * 64 <= std::ssize(scores)) {
     std::partial_sort(scores.begin(), scores.begin() + k, scores.end(), larger);
   } else {
@@ -92,8 +85,7 @@ void largest_first(std::vector<Score>& scores, int64_t k) {
   }
 }
 
-void sample_without_replacement(const Tensor& self, Rows rows, int64_t samples,
-                                const optional<Generator>& generator, int64_t* out) {
+void sample_without_replacement(const Tensor& self, Rows rows, int64_t samples, const optional<Generator>& generator, int64_t* out) {
   check_weights(self, rows);
   const Tensor ratio = self.div(empty_like(self).exponential_(1, generator)).to(kDouble).contiguous();
   const HostView view = host_view(ratio);
@@ -108,13 +100,11 @@ void sample_without_replacement(const Tensor& self, Rows rows, int64_t samples,
 
 }  // namespace
 
-Tensor multinomial(const Operand& self, int64_t num_samples, bool replacement,
-                   const optional<Generator>& generator) {
+Tensor multinomial(const Operand& self, int64_t num_samples, bool replacement, const optional<Generator>& generator) {
   const CallScope call("multinomial", self);
   check_arguments(self, num_samples, replacement);
   const Rows rows{self.dim() == 1 ? 1 : self.size(0), self.size(-1)};
-  const std::vector<int64_t> sizes =
-      self.dim() == 1 ? std::vector{num_samples} : std::vector{rows.count, num_samples};
+  const std::vector<int64_t> sizes = self.dim() == 1 ? std::vector{num_samples} : std::vector{rows.count, num_samples};
   auto buffer = allocate_buffer(static_cast<size_t>(checked_numel(sizes)) * sizeof(int64_t));
   auto* out = static_cast<int64_t*>(buffer->data());
   if (rows.count == 0) {

@@ -118,7 +118,8 @@ std::array<Expr, 4> philox_block(std::array<Expr, 4> c, uint64_t key) {
   auto k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
   for (int round = 0; round < kRounds; ++round, k0 += kWeyl0, k1 += kWeyl1) {
     const Expr m0 = integer(c[0], kMultiply0), m1 = integer(c[2], kMultiply1);
-    c = {apply(Op::MulHi, c[2], m1) ^ c[1] ^ integer(c[1], k0), c[2] * m1, apply(Op::MulHi, c[0], m0) ^ c[3] ^ integer(c[3], k1), c[0] * m0};
+    c = {apply(Op::MulHi, c[2], m1) ^ c[1] ^ integer(c[1], k0), c[2] * m1, apply(Op::MulHi, c[0], m0) ^ c[3] ^ integer(c[3], k1),
+         c[0] * m0};
   }
   return c;
 }
@@ -133,9 +134,7 @@ std::array<uint32_t, 4> philox_block(std::array<uint32_t, 4> c, uint64_t key) {
   return c;
 }
 
-bool draws_philox(ir::DeviceTag device) {
-  return device != runtime::kHostTag && runtime::id_of(device).kind == runtime::DeviceKind::Cuda;
-}
+bool draws_philox(ir::DeviceTag device) { return device != runtime::kHostTag && runtime::id_of(device).kind == runtime::DeviceKind::Cuda; }
 
 HostEngine::HostEngine(const std::optional<Generator>& generator, ir::DeviceTag device) {
   if (!draws_philox(device)) {
@@ -206,9 +205,7 @@ Expr PhiloxDraw::standard_normal(bool wide) {
   return select(odd, cos(angle), sin(angle)) * radius;
 }
 
-Expr PhiloxDraw::normal(DType dtype, double mean, double std) {
-  return fma(standard_normal(dtype == DType::F64), std, mean);
-}
+Expr PhiloxDraw::normal(DType dtype, double mean, double std) { return fma(standard_normal(dtype == DType::F64), std, mean); }
 Expr PhiloxDraw::log_normal(DType dtype, double mean, double std) { return exp(normal(dtype, mean, std)); }
 
 // 1 has the logarithm 0, which no exponential number is: it takes half an epsilon.

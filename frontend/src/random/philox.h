@@ -62,8 +62,8 @@ class PhiloxDraw {
   };
   Words block(int parts);
   ir::Expr first_block(const ir::Expr& i, const PhiloxState& from);
-  ir::Expr word();                         // of four
-  std::pair<ir::Expr, ir::Expr> pair();    // of two
+  ir::Expr word();                       // of four
+  std::pair<ir::Expr, ir::Expr> pair();  // of two
   ir::Expr standard_normal(bool wide);
 
   const std::optional<Generator>& generator_;

@@ -129,8 +129,8 @@ auto uniform(const Tensor& self, double from, double to) {
   check(from >= -most && from <= most, "from is out of bounds for ", self.dtype());
   check(to >= -most && to <= most, "to is out of bounds for ", self.dtype());
   check(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
-  check(to - from <= most, "uniform_ expects to-from <= std::numeric_limits<", self.scalar_type(),
-        ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
+  check(to - from <= most, "uniform_ expects to-from <= std::numeric_limits<", self.scalar_type(), ">::max(), but found to=", to,
+        " and from=", from, " which result in to-from to exceed the limit");
   return Draw{[=](RandomEngine& engine, Elements out) { fill_uniform(engine, out, from, to); },
               [=, type = impl(self).dtype()](PhiloxDraw& draw) { return draw.uniform(type, from, to); }};
 }
@@ -138,10 +138,9 @@ auto uniform(const Tensor& self, double from, double to) {
 auto gaussian(const Tensor& self, double mean, double std) {
   check(std >= 0, "normal expects std >= 0.0, but found std ", std);
   check_implemented(self.is_floating_point() || self.numel() == 0, "normal_kernel_cpu", self);
-  return Draw{[=, contiguous = self.is_contiguous()](RandomEngine& engine, Elements out) {
-                fill_normal(engine, out, mean, std, contiguous);
-              },
-              [=, type = impl(self).dtype()](PhiloxDraw& draw) { return draw.normal(type, mean, std); }};
+  return Draw{
+      [=, contiguous = self.is_contiguous()](RandomEngine& engine, Elements out) { fill_normal(engine, out, mean, std, contiguous); },
+      [=, type = impl(self).dtype()](PhiloxDraw& draw) { return draw.normal(type, mean, std); }};
 }
 
 int float_digits(ScalarType type) {
@@ -154,9 +153,7 @@ int float_digits(ScalarType type) {
 }
 
 // Bounds of float dtypes move inwards to where rounding to the dtype cannot carry a draw across them.
-int64_t rounded_to(ScalarType type, int64_t value) {
-  return ir::to_int64(ir::constant(ir_type(type), value));
-}
+int64_t rounded_to(ScalarType type, int64_t value) { return ir::to_int64(ir::constant(ir_type(type), value)); }
 int64_t spacing_at(ScalarType type, int64_t value) {
   const auto magnitude = static_cast<double>(value < 0 ? -static_cast<double>(value) : value);
   return int64_t{1} << std::clamp(std::ilogb(std::max(magnitude, 1.0)) - float_digits(type) + 1, 0, 62);
@@ -194,8 +191,7 @@ void check_in_range(const Tensor& self, int64_t from, int64_t last) {
   const int digits = float_digits(type);
   const auto warn_unless_exact = [&](int64_t value, const char* name) {
     if (value >= -(int64_t{1} << digits) && value <= int64_t{1} << digits) return;
-    warn_user(text(name, " is out of bounds [-(2^", digits, "), 2^", digits,
-                   "]. Due to precision limitations ", self.dtype(),
+    warn_user(text(name, " is out of bounds [-(2^", digits, "), 2^", digits, "]. Due to precision limitations ", self.dtype(),
                    " can support discrete uniform distribution only within this range. This warning will become "
                    "an error in version 1.7 release, please fix the code in advance"));
   };
@@ -213,9 +209,7 @@ auto integers(const Tensor& self, int64_t from, int64_t to) {
   if (self.is_floating_point()) {
     from = lower_bound(self.scalar_type(), from);
     to = upper_bound(self.scalar_type(), to);
-    check(from < to,
-          "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from=", from,
-          " >= to=", to);
+    check(from < to, "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from=", from, " >= to=", to);
   }
   check_in_range(self, from, to - 1);
   return integer_draw(from, static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
@@ -226,8 +220,7 @@ auto integers_from(const Tensor& self, int64_t from) {
   const ScalarType type = self.scalar_type();
   if (from == std::numeric_limits<int64_t>::min()) {
     check_implemented(type != kHalf && type != kBool, "random_full_64_bits_range_kernel_cpu", self);
-    check(isFloatingType(type) || type == kLong,
-          "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
+    check(isFloatingType(type) || type == kLong, "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
     return integer_draw(from, 0);
   }
   int64_t last = integer_bounds(type).most;
@@ -278,12 +271,9 @@ auto coins_of(const Tensor& self, const Tensor& p) {
   const Tensor ordered = in_memory_order<T>(p, self);
   const HostView view = host_view(ordered);
   const auto* probabilities = reinterpret_cast<const T*>(view.data);
-  const bool valid =
-      std::all_of(probabilities, probabilities + self.numel(), [](T v) { return v >= 0 && v <= 1; });
+  const bool valid = std::all_of(probabilities, probabilities + self.numel(), [](T v) { return v >= 0 && v <= 1; });
   check(valid, kNoProbability);
-  return [view](RandomEngine& engine, Elements out) {
-    fill_bernoulli(engine, out, reinterpret_cast<const T*>(view.data));
-  };
+  return [view](RandomEngine& engine, Elements out) { fill_bernoulli(engine, out, reinterpret_cast<const T*>(view.data)); };
 }
 
 // Hands coins of p's precision on to f. On a CUDA device the kernel that draws looks at the probabilities.
@@ -326,18 +316,14 @@ Tensor randn_like(const Operand& self, const TensorOptions& options) {
   return fresh(result, nullopt, gaussian(result, 0, 1));
 }
 
-Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& options) {
-  return randint(0, high, size, nullopt, options);
-}
-Tensor randint(int64_t high, IntArrayRef size, const MaybeGenerator& generator,
-               const TensorOptions& options) {
+Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& options) { return randint(0, high, size, nullopt, options); }
+Tensor randint(int64_t high, IntArrayRef size, const MaybeGenerator& generator, const TensorOptions& options) {
   return randint(0, high, size, generator, options);
 }
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& options) {
   return randint(low, high, size, nullopt, options);
 }
-Tensor randint(int64_t low, int64_t high, IntArrayRef size, const MaybeGenerator& generator,
-               const TensorOptions& options) {
+Tensor randint(int64_t low, int64_t high, IntArrayRef size, const MaybeGenerator& generator, const TensorOptions& options) {
   const Tensor result = empty(size, options.has_dtype() ? options : options.dtype(kLong));
   return fresh(result, generator, integers(result, low, high));
 }
@@ -356,9 +342,8 @@ namespace {
 Tensor permutation(const Tensor& result, const MaybeGenerator& generator) {
   if (draws_philox(impl(result).device()))
     return fresh(result, generator, integer_draw(std::numeric_limits<int64_t>::min(), 0)).argsort(true, 0);
-  return fresh(result, generator, [](RandomEngine& engine, Elements out) {
-    fill_permutation(engine, static_cast<int64_t*>(out.data), out.count);
-  });
+  return fresh(result, generator,
+               [](RandomEngine& engine, Elements out) { fill_permutation(engine, static_cast<int64_t*>(out.data), out.count); });
 }
 }  // namespace
 
@@ -370,8 +355,7 @@ Tensor randperm(int64_t n, const MaybeGenerator& generator, const TensorOptions&
     const int64_t most = (int64_t{1} << float_digits(type)) + 1;
     check(n <= most, "n cannot be greater than ", most, " for ", type, " type.");
   } else {
-    check(n <= integer_bounds(type).most, "value cannot be converted to type ", TypeMeta(type),
-          " without overflow");
+    check(n <= integer_bounds(type).most, "value cannot be converted to type ", TypeMeta(type), " without overflow");
   }
   const Tensor order = permutation(empty({n}, options.dtype(kLong).requires_grad(false)), generator);
   const Tensor result = order.to(type);
@@ -393,8 +377,7 @@ Tensor bernoulli(const Operand& self, double p, const MaybeGenerator& generator)
   return fresh(result, generator, coin(result, p));
 }
 
-Tensor normal(double mean, double std, IntArrayRef size, const MaybeGenerator& generator,
-              const TensorOptions& options) {
+Tensor normal(double mean, double std, IntArrayRef size, const MaybeGenerator& generator, const TensorOptions& options) {
   const Tensor result = empty(size, options);
   return fresh(result, generator, gaussian(result, mean, std));
 }
@@ -431,8 +414,7 @@ Tensor poisson(const Operand& self, const MaybeGenerator& generator) {
   const auto* values = reinterpret_cast<const double*>(view.data);
   check(std::all_of(values, values + self.numel(), [](double rate) { return rate >= 0; }),
         "invalid Poisson rate, expected rate to be non-negative");
-  return fresh(result, generator,
-               [=](RandomEngine& engine, Elements out) { fill_poisson(engine, out, values); });
+  return fresh(result, generator, [=](RandomEngine& engine, Elements out) { fill_poisson(engine, out, values); });
 }
 
 // --- in place
@@ -447,8 +429,7 @@ Tensor& Tensor::normal_(double mean, double std, const optional<Generator>& gene
 }
 Tensor& Tensor::random_(int64_t from, optional<int64_t> to, const optional<Generator>& generator) const {
   const CallScope call("random_", *this);
-  return in_place("RandomBackward0", *this, generator,
-                  to ? integers(*this, from, *to) : integers_from(*this, from));
+  return in_place("RandomBackward0", *this, generator, to ? integers(*this, from, *to) : integers_from(*this, from));
 }
 Tensor& Tensor::random_(int64_t to, const optional<Generator>& generator) const { return random_(0, to, generator); }
 Tensor& Tensor::random_(const optional<Generator>& generator) const {
@@ -461,9 +442,7 @@ Tensor& Tensor::bernoulli_(double p, const optional<Generator>& generator) const
 }
 Tensor& Tensor::bernoulli_(const Operand& p, const optional<Generator>& generator) const {
   const CallScope call("bernoulli_", *this, p);
-  return with_coins(*this, p, [&](auto coins) -> Tensor& {
-    return in_place("BernoulliBackward1", *this, generator, coins);
-  });
+  return with_coins(*this, p, [&](auto coins) -> Tensor& { return in_place("BernoulliBackward1", *this, generator, coins); });
 }
 Tensor& Tensor::exponential_(double lambd, const optional<Generator>& generator) const {
   const CallScope call("exponential_", *this);
@@ -488,11 +467,10 @@ Tensor& Tensor::log_normal_(double mean, double std, const optional<Generator>& 
 Tensor& Tensor::cauchy_(double median, double sigma, const optional<Generator>& generator) const {
   const CallScope call("cauchy_", *this);
   check(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-  check(
-      is_floating_point(),
-      "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
-      "specified ",
-      scalar_type());
+  check(is_floating_point(),
+        "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
+        "specified ",
+        scalar_type());
   return in_place("CauchyBackward0", *this, generator,
                   Draw{[=](RandomEngine& engine, Elements out) { fill_cauchy(engine, out, median, sigma); },
                        [=, type = impl(*this).dtype()](PhiloxDraw& draw) { return draw.cauchy(type, median, sigma); }});

@@ -25,8 +25,7 @@ std::string operation_name(std::string_view name) {
       continue;
     }
     const bool before_lower = i + 1 < name.size() && is_lower(name[i + 1]);
-    if (i > 0 && (is_lower(name[i - 1]) || (before_lower && (is_digit(name[i - 1]) || is_upper(name[i - 1])))))
-      result += '_';
+    if (i > 0 && (is_lower(name[i - 1]) || (before_lower && (is_digit(name[i - 1]) || is_upper(name[i - 1]))))) result += '_';
     result += static_cast<char>(name[i] - 'A' + 'a');
   }
   return result;
@@ -93,8 +92,7 @@ int8_t CallScope::device() {
     const Operand& o = call->operands_[i];
     if (o.kind == Kind::Number) continue;
     if (o.kind == Kind::MaybeTensor && !*static_cast<const optional<Tensor>*>(o.data)) continue;
-    const Tensor* x = o.kind == Kind::MaybeTensor ? &**static_cast<const optional<Tensor>*>(o.data)
-                                                  : static_cast<const Tensor*>(o.data);
+    const Tensor* x = o.kind == Kind::MaybeTensor ? &**static_cast<const optional<Tensor>*>(o.data) : static_cast<const Tensor*>(o.data);
     for (uint32_t k = 0; k < o.count; ++k) {
       if (x[k].defined() && !x[k].is_cpu()) return tag_of(x[k].device());
     }
@@ -103,9 +101,7 @@ int8_t CallScope::device() {
 }
 
 ir::DeviceTag call_device() { return runtime::only_host() ? runtime::kHostTag : CallScope::device(); }
-NodeRef constant_node(ir::Constant value, std::span<const int64_t> shape) {
-  return ir::make_const(value, shape, call_device());
-}
+NodeRef constant_node(ir::Constant value, std::span<const int64_t> shape) { return ir::make_const(value, shape, call_device()); }
 NodeRef iota_node(std::span<const int64_t> shape, int64_t dim) { return ir::make_iota(shape, dim, call_device()); }
 
 }  // namespace tenon

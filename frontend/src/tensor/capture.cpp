@@ -84,7 +84,8 @@ void GraphCapture::fail(const std::string& message) {
   throw Error(message);
 }
 void GraphCapture::refuse(const std::string& what) {
-  fail("CUDA error: operation not permitted when stream is capturing\n  (" + what + ": a CUDA graph cannot hold that; the capture has ended)");
+  fail("CUDA error: operation not permitted when stream is capturing\n  (" + what +
+       ": a CUDA graph cannot hold that; the capture has ended)");
 }
 
 CapturedGraph GraphCapture::end() {
@@ -162,10 +163,8 @@ void CapturedGraph::replay() const {
     if (output.storage.is_last() && !output.is_input) continue;
     if (const auto buffer = runtime::buffer_of(*value); buffer && buffer->exposed) value = copy_of(*value, *buffer);  // of an input
     if (output.storage.is_claimed() && !value->is_leaf()) roots.push_back(value);
-    if (output.storage->exposed())
-      exposed.emplace_back(&*output.storage, std::move(value));
-    else
-      output.storage->set_value(std::move(value));
+    if (output.storage->exposed()) exposed.emplace_back(&*output.storage, std::move(value));
+    else output.storage->set_value(std::move(value));
   }
   values.clear();
   if (!roots.empty()) evaluate_nodes(roots);

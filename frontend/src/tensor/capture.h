@@ -39,7 +39,7 @@ class CapturedGraph {
   };
   struct Output {
     StorageHold storage;
-    bool is_input;  // it goes on from one replay to the next, though nobody else may hold it
+    bool is_input;    // it goes on from one replay to the next, though nobody else may hold it
     uint32_t number;  // of the template's outputs
   };
   // Numbers drawn `from` the start of the replay on.

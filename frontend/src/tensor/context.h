@@ -29,7 +29,7 @@ class Recorder {
   // The node by which the operation reads the tensor; null if it reads the tensor's own.
   virtual NodeRef read(const TensorImpl& t) const = 0;
   virtual void made(const Tensor& result) = 0;
-  virtual void listen(bool on) = 0;  // grad mode was switched
+  virtual void listen(bool on) = 0;    // grad mode was switched
   virtual void evaluate_at_end() = 0;  // a cap on pending work was passed, and no cap evaluates inside an operation
 
  protected:
@@ -82,7 +82,8 @@ struct Thread {
 
 // Ends a capture with an error, for work that cannot be part of one.
 inline void refuse_in_capture(const char* what) {
-  if (this_thread.capture) [[unlikely]] this_thread.capture->refuse(what);
+  if (this_thread.capture) [[unlikely]]
+    this_thread.capture->refuse(what);
 }
 
 }  // namespace tenon

@@ -19,8 +19,7 @@ namespace {
 void check_options(const TensorOptions& options, ScalarType type) {
   check_device(options.device());
   check(options.layout() == kStrided, "tensors of Tenon are Strided, but got layout ", options.layout());
-  check(!options.requires_grad() || isFloatingType(type),
-        "Only Tensors of floating point and complex dtype can require gradients");
+  check(!options.requires_grad() || isFloatingType(type), "Only Tensors of floating point and complex dtype can require gradients");
 }
 
 Tensor finish(Tensor result, const TensorOptions& options) {
@@ -34,8 +33,7 @@ Tensor finish(Tensor result, const TensorOptions& options) {
 // A number among data: floats that are too large become infinite.
 ir::Constant datum(const Scalar& value, ScalarType type) {
   if (isFloatingType(type)) return wrapped(value, ir_type(type));
-  check(fits_integer(value, type), "value cannot be converted to type ", dtype_name(type),
-        " without overflow");
+  check(fits_integer(value, type), "value cannot be converted to type ", dtype_name(type), " without overflow");
   return element_of(value, type);
 }
 
@@ -80,10 +78,10 @@ Box measured(const TensorData& data) {
   for (size_t i = 1; i < data.count(); ++i) {
     const TensorData& item = data.items()[i];
     const Box box = measured(item);
-    check(box.sizes == first.sizes, "Expected all sub-lists to have sizes: ", first.sizes_text(), " (e.g. ",
-          data.items()[0], "), but got sub-list ", item, " with sizes: ", box.sizes_text());
-    check(box.type == first.type, "Expected all elements of the tensor to have the same scalar type: ",
-          first.type, ", but got element of scalar type: ", box.type);
+    check(box.sizes == first.sizes, "Expected all sub-lists to have sizes: ", first.sizes_text(), " (e.g. ", data.items()[0],
+          "), but got sub-list ", item, " with sizes: ", box.sizes_text());
+    check(box.type == first.type, "Expected all elements of the tensor to have the same scalar type: ", first.type,
+          ", but got element of scalar type: ", box.type);
   }
   Box box{{count}, first.type};
   box.sizes.insert(box.sizes.end(), first.sizes.begin(), first.sizes.end());
@@ -116,9 +114,7 @@ void write_elements(const TensorData& data, ScalarType type, unsigned char*& out
 
 // --- ranges
 
-Expr index_along(const Dims& shape, int64_t dim, DType type) {
-  return {ir::cast(ir::make_iota(shape, dim), type)};
-}
+Expr index_along(const Dims& shape, int64_t dim, DType type) { return {ir::cast(ir::make_iota(shape, dim), type)}; }
 
 // Elements of an integer range start at `start` and step by `step`, without rounding.
 Tensor integer_range(int64_t start, int64_t step, int64_t count, ScalarType type) {
@@ -131,8 +127,8 @@ void check_bounds(const char* who, int64_t start_dims, int64_t end_dims) {
   if (start_dims == 0 && end_dims == 0) return;
   const std::string start = start_dims ? text("start with ", start_dims, " dimension(s)") : "";
   const std::string end = end_dims ? text("end with ", end_dims, " dimension(s)") : "";
-  throw Error(text(who, " only supports 0-dimensional start and end tensors, but got ", start,
-                   start_dims && end_dims ? " and " : "", end, "."));
+  throw Error(
+      text(who, " only supports 0-dimensional start and end tensors, but got ", start, start_dims && end_dims ? " and " : "", end, "."));
 }
 int64_t dims_of_bound(const Tensor& x) { return x.dim(); }
 int64_t dims_of_bound(const Scalar&) { return 0; }
@@ -193,12 +189,8 @@ Tensor zeros(IntArrayRef size, const TensorOptions& options) {
   for (int64_t s : size) check(s >= 0, "zeros: Dimension size must be non-negative.");
   return filled(size, 0, options.dtype(), options);
 }
-Tensor ones(IntArrayRef size, const TensorOptions& options) {
-  return filled(size, 1, options.dtype(), options);
-}
-Tensor empty(IntArrayRef size, const TensorOptions& options) {
-  return filled(size, 0, options.dtype(), options);
-}
+Tensor ones(IntArrayRef size, const TensorOptions& options) { return filled(size, 1, options.dtype(), options); }
+Tensor empty(IntArrayRef size, const TensorOptions& options) { return filled(size, 0, options.dtype(), options); }
 Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options) {
   const CallScope call("full", value);
   const ScalarType natural = value.isFloatingPoint() ? get_default_dtype_as_scalartype() : value.type();
@@ -237,15 +229,12 @@ Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& optio
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
   const CallScope call("arange", start, end, step);
   const bool integers = start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
-  const ScalarType type = options.has_dtype() ? options.dtype().toScalarType()
-                          : integers          ? kLong
-                                              : get_default_dtype_as_scalartype();
+  const ScalarType type = options.has_dtype() ? options.dtype().toScalarType() : integers ? kLong : get_default_dtype_as_scalartype();
   check_options(options, type);
   const double first = start.toDouble(), last = end.toDouble(), by = step.toDouble();
   check(by != 0, "step must be nonzero");
   check(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first, " -> ", last);
-  check((by > 0 && last >= first) || (by < 0 && last <= first),
-        "upper bound and lower bound inconsistent with step sign");
+  check((by > 0 && last >= first) || (by < 0 && last <= first), "upper bound and lower bound inconsistent with step sign");
   const double length = std::ceil((last - first) / by);
   check(length < 0x1p58, "invalid size, possible overflow?");
   const int64_t count = length;
@@ -278,8 +267,7 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Ten
     return Expr{ir::make_node(Op::Fma, operands)};
   };
   const Expr first_half = i < number(i, Scalar(steps / 2));
-  return finish(record_as(select(first_half, multiply_add(from_start, step, a), multiply_add(from_end, -step, b)), type),
-                options);
+  return finish(record_as(select(first_half, multiply_add(from_start, step, a), multiply_add(from_end, -step, b)), type), options);
 }
 
 Tensor linspace(const Tensor& start, const Tensor& end, int64_t steps, const TensorOptions& options) {
@@ -333,8 +321,8 @@ Tensor logspace(const Scalar& start, const Tensor& end, int64_t steps, double ba
 
 namespace detail {
 
-Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Deleter* deleter,
-             const TensorOptions& options, const char* who) {
+Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Deleter* deleter, const TensorOptions& options,
+             const char* who) {
   std::shared_ptr<Deleter> owner(deleter);
   const ScalarType type = options.dtype();
   check_options(options, type);
@@ -342,19 +330,19 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
   runtime::Device& device = runtime::device_of(tag);
   const int64_t count = checked_numel(sizes);
   check(data != nullptr || count == 0, who, ": data is null");
-  check(reinterpret_cast<uintptr_t>(data) % element_bytes(type) == 0, who,
-        ": data is not aligned to elements of ", element_bytes(type), " bytes");
+  check(reinterpret_cast<uintptr_t>(data) % element_bytes(type) == 0, who, ": data is not aligned to elements of ", element_bytes(type),
+        " bytes");
   if (!device.host_accesses_memory() && data != nullptr) {
     const int owner = with_public_errors([&] { return device.owner_of(data); });
     check<ValueError>(owner >= 0, "The specified pointer resides on host memory and is not registered with any CUDA device.");
     check<ValueError>(owner == device.id().index, "Specified device ", device_with(tag), " does not match device of data ",
                       Device(device_with(tag).type(), static_cast<DeviceIndex>(owner)));
-    check(reinterpret_cast<uintptr_t>(data) % 16 == 0, who, ": data of a device is not aligned to 16 bytes, which its kernels read at once");
+    check(reinterpret_cast<uintptr_t>(data) % 16 == 0, who,
+          ": data of a device is not aligned to 16 bytes, which its kernels read at once");
   }
   int64_t extent = count;  // elements from the first to the last one shown
   if (strides) {
-    check(strides->size() == sizes.size(), who, ": got ", sizes.size(), " sizes but ", strides->size(),
-          " strides");
+    check(strides->size() == sizes.size(), who, ": got ", sizes.size(), " sizes but ", strides->size(), " strides");
     extent = 1;
     for (size_t d = 0; d < sizes.size(); ++d) {  // of an empty tensor too: its views compute with them
       int64_t reach = 0;
@@ -365,16 +353,17 @@ Tensor adopt(void* data, IntArrayRef sizes, optional<IntArrayRef> strides, Delet
     }
     if (count == 0) extent = 0;
   }
-  auto buffer =
-      runtime::Buffer::adopt(data, static_cast<size_t>(extent) * element_bytes(type), [owner](void* memory) {
+  auto buffer = runtime::Buffer::adopt(
+      data, static_cast<size_t>(extent) * element_bytes(type),
+      [owner](void* memory) {
         if (owner) owner->run(memory);
-      }, device);
+      },
+      device);
   buffer->exposed = true;
   const IntArrayRef shape = strides ? IntArrayRef(extent) : sizes;
   // Whoever writes a device's memory orders that himself: it is read when it is computed (Storage::expose).
-  Tensor base(new TensorImpl(device.host_accesses_memory()
-                                 ? ir::make_volatile_input(ir_type(type), span_of(shape), std::move(buffer))
-                                 : ir::make_input(ir_type(type), span_of(shape), std::move(buffer), tag)),
+  Tensor base(new TensorImpl(device.host_accesses_memory() ? ir::make_volatile_input(ir_type(type), span_of(shape), std::move(buffer))
+                                                           : ir::make_input(ir_type(type), span_of(shape), std::move(buffer), tag)),
               false);
   if (!strides) return finish(std::move(base), options);
   return finish(as_strided(base, sizes, *strides, 0), options);

@@ -37,9 +37,7 @@ runtime::Device* loaded(int64_t device) {
   check(device < runtime::kMostCudaDevices, "Invalid device argument ", device, ": did you call init?");
   return runtime::find_device(runtime::tag_of({runtime::DeviceKind::Cuda, static_cast<int>(device)}));
 }
-runtime::Device& found(int index) {
-  return runtime::device_of(runtime::tag_of({runtime::DeviceKind::Cuda, index}));
-}
+runtime::Device& found(int index) { return runtime::device_of(runtime::tag_of({runtime::DeviceKind::Cuda, index})); }
 runtime::MemoryStats stats(int64_t device) {
   const runtime::Device* d = loaded(device);
   return d ? d->memory_stats() : runtime::MemoryStats();
@@ -57,7 +55,8 @@ void no_cuda() {
   if (why.starts_with("Found no NVIDIA driver on your system")) {
     throw Error(
         "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from "
-        "http://www.nvidia.com/Download/index.aspx" + found);
+        "http://www.nvidia.com/Download/index.aspx" +
+        found);
   }
   if (why.starts_with("No CUDA GPUs are available")) throw Error("No CUDA GPUs are available" + found);
   throw Error("CUDA is not available: " + why + ". Use the device \"cpu\".");
@@ -66,8 +65,8 @@ void no_cuda() {
 bool load_cuda() { return runtime::cuda::available(); }
 
 void check_cuda_device(int64_t index) {
-  const bool there = index < runtime::kMostCudaDevices &&
-                     runtime::find_device(runtime::tag_of({runtime::DeviceKind::Cuda, static_cast<int>(index)}));
+  const bool there =
+      index < runtime::kMostCudaDevices && runtime::find_device(runtime::tag_of({runtime::DeviceKind::Cuda, static_cast<int>(index)}));
   if (there) return;
   if (!load_cuda()) no_cuda();
   check(index < runtime::cuda::device_count(),
@@ -101,16 +100,9 @@ DeviceProperties get_device_properties(int64_t device) {
   const int index = index_of(device);
   return with_public_errors([&] {
     const runtime::cuda::Properties p = runtime::cuda::properties(index);
-    return DeviceProperties{p.name,
-                            p.major,
-                            p.minor,
-                            p.total_memory,
-                            p.multiprocessors,
-                            p.max_threads_per_block,
-                            p.shared_memory_per_block,
-                            p.warp_size,
-                            p.clock_khz,
-                            dashed(p.uuid_hex)};
+    return DeviceProperties{
+        p.name,      p.major,     p.minor,           p.total_memory, p.multiprocessors, p.max_threads_per_block, p.shared_memory_per_block,
+        p.warp_size, p.clock_khz, dashed(p.uuid_hex)};
   });
 }
 std::string get_device_name(int64_t device) { return get_device_properties(device).name; }
@@ -119,8 +111,9 @@ std::pair<int, int> get_device_capability(int64_t device) {
   return {p.major, p.minor};
 }
 std::ostream& operator<<(std::ostream& out, const DeviceProperties& p) {
-  return out << text("_CudaDeviceProperties(name='", p.name, "', major=", p.major, ", minor=", p.minor, ", total_memory=",
-                     p.total_memory >> 20, "MB, multi_processor_count=", p.multi_processor_count, ", uuid=", p.uuid, ")");
+  return out << text("_CudaDeviceProperties(name='", p.name, "', major=", p.major, ", minor=", p.minor,
+                     ", total_memory=", p.total_memory >> 20, "MB, multi_processor_count=", p.multi_processor_count, ", uuid=", p.uuid,
+                     ")");
 }
 
 // Made once a device, never destroyed: programs keep the pointer.
@@ -130,9 +123,9 @@ const DeviceProp* getDeviceProperties(int64_t device) {
   std::atomic<DeviceProp*>& slot = known[static_cast<size_t>(index)];
   if (DeviceProp* there = slot.load(std::memory_order_acquire)) return there;
   const DeviceProperties p = get_device_properties(index);
-  auto made = std::make_unique<DeviceProp>(DeviceProp{
-      p.name, static_cast<size_t>(p.total_memory), static_cast<size_t>(p.shared_memory_per_block), p.major, p.minor,
-      p.multi_processor_count, p.max_threads_per_block, p.warp_size, p.clock_rate});
+  auto made = std::make_unique<DeviceProp>(DeviceProp{p.name, static_cast<size_t>(p.total_memory),
+                                                      static_cast<size_t>(p.shared_memory_per_block), p.major, p.minor,
+                                                      p.multi_processor_count, p.max_threads_per_block, p.warp_size, p.clock_rate});
   DeviceProp* none = nullptr;
   return slot.compare_exchange_strong(none, made.get()) ? made.release() : none;
 }
@@ -195,8 +188,7 @@ CUDAGraph::CUDAGraph(CUDAGraph&& other) noexcept = default;
 CUDAGraph& CUDAGraph::operator=(CUDAGraph&& other) noexcept = default;
 
 void CUDAGraph::capture_begin(MempoolId_t pool) {
-  check(!state_->graph,
-        "This CUDAGraph instance already owns a captured graph. To capture a new graph, create a new instance.");
+  check(!state_->graph, "This CUDAGraph instance already owns a captured graph. To capture a new graph, create a new instance.");
   refuse_in_capture("another capture begins");
   const CUDAStream stream = getCurrentCUDAStream();
   check(stream != getDefaultCUDAStream(),
@@ -308,9 +300,7 @@ CUDAStreamGuard::CUDAStreamGuard(CUDAStream stream)
     : device_(stream.device()), before_(getCurrentCUDAStream(stream.device_index())), stream_(stream) {
   setCurrentCUDAStream(stream);
 }
-CUDAStreamGuard::~CUDAStreamGuard() {
-  current_streams[static_cast<size_t>(before_.device_index())] = static_cast<uint8_t>(before_.id());
-}
+CUDAStreamGuard::~CUDAStreamGuard() { current_streams[static_cast<size_t>(before_.device_index())] = static_cast<uint8_t>(before_.id()); }
 
 }  // namespace cuda
 

@@ -49,8 +49,9 @@ ir::DeviceTag tag_of(const Device& device) {
     const ir::DeviceTag tag = runtime::tag_of({DeviceKind::PrivateUse1, index});
     if (runtime::find_device(tag)) return tag;
   }
-  check<NotImplementedError>(!device.is_meta(), "Tenon has no meta device, and needs none: an operation infers shapes and dtypes "
-                                                "at its call and computes nothing until a value is read");
+  check<NotImplementedError>(!device.is_meta(),
+                             "Tenon has no meta device, and needs none: an operation infers shapes and dtypes "
+                             "at its call and computes nothing until a value is read");
   throw Error(text("tensors of Tenon live on cpu and cuda devices, but got device ", device));
 }
 

@@ -11,12 +11,12 @@
 namespace tenon {
 
 // CUDA: the first question loads its libraries.
-[[noreturn]] void no_cuda();  // Error that says what was looked for
-bool load_cuda();             // false if there is no device
+[[noreturn]] void no_cuda();            // Error that says what was looked for
+bool load_cuda();                       // false if there is no device
 void check_cuda_device(int64_t index);  // Error if there is no such one
 int current_cuda_device();              // of this thread
 
-ir::DeviceTag tag_of(const Device& device);     // without an index: the current one; Error if no tensor can live there
+ir::DeviceTag tag_of(const Device& device);  // without an index: the current one; Error if no tensor can live there
 const Device& device_with(ir::DeviceTag tag);
 
 // The value in the memory of a device: itself if it lies there.

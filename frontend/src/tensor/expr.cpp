@@ -22,19 +22,16 @@ NodeRef operand_node(const Tensor& tensor) {
 }  // namespace
 
 Expr operand(const Tensor& tensor, ScalarType type) { return {ir::cast(operand_node(tensor), ir_type(type))}; }
-Expr formula_operand(const Tensor& tensor, ScalarType type) {
-  return {ir::cast(operand_node(tensor), formula_type(ir_type(type)))};
-}
+Expr formula_operand(const Tensor& tensor, ScalarType type) { return {ir::cast(operand_node(tensor), formula_type(ir_type(type)))}; }
 
 Expr bound_number(const Expr& like, const Scalar& value, Bound which) {
   const ScalarType type = scalar_type(like.dtype());
   if (isFloatingType(type)) return number(like, value);
   const bool lower = which == Bound::Min;
-  const ir::Constant lowest = ir::reduce_identity(Op::ReduceMax, like.dtype()),
-                     highest = ir::reduce_identity(Op::ReduceMin, like.dtype());
+  const ir::Constant lowest = ir::reduce_identity(Op::ReduceMax, like.dtype()), highest = ir::reduce_identity(Op::ReduceMin, like.dtype());
   const int64_t bound = value.toLong();
-  check(lower ? bound <= ir::to_int64(highest) : bound >= ir::to_int64(lowest), "Clamp ",
-        lower ? "min" : "max", " value ", value.toDouble(), " is outside the representable range of ", type);
+  check(lower ? bound <= ir::to_int64(highest) : bound >= ir::to_int64(lowest), "Clamp ", lower ? "min" : "max", " value ",
+        value.toDouble(), " is outside the representable range of ", type);
   if (lower && bound < ir::to_int64(lowest)) return constant_like(like, lowest);
   if (!lower && bound > ir::to_int64(highest)) return constant_like(like, highest);
   return constant_like(like, ir::constant(like.dtype(), bound));
@@ -49,8 +46,7 @@ Expr multiply_add(const Expr& x, const Expr& y, const Expr& z) {
 NodeRef broadcast(const NodeRef& node, IntArrayRef shape) {
   const Dims& from = node->shape();
   if (ref(from) == shape) return node;
-  if (node->op() == Op::Const)
-    return ir::make_const({node->dtype(), node->bits()}, span_of(shape), node->device());
+  if (node->op() == Op::Const) return ir::make_const({node->dtype(), node->bits()}, span_of(shape), node->device());
   if (from.size() == shape.size()) return ir::expand(node, span_of(shape));
   Dims padded(shape.size() - from.size(), 1);
   padded.append(from.data(), from.size());
@@ -85,8 +81,7 @@ void check_argument_device(const Tensor& first, const Tensor& argument, const ch
   if (!x || !y || x->device() == y->device()) [[likely]]
     return;
   throw Error(text("Expected all tensors to be on the same device, but got ", name, " is on ", argument.device(),
-                   ", different from other tensors on ", first.device(), " (when checking argument in method wrapper_CUDA_",
-                   kernel, ")"));
+                   ", different from other tensors on ", first.device(), " (when checking argument in method wrapper_CUDA_", kernel, ")"));
 }
 
 void check_same_device(const Tensor& a, const Tensor& b) {
@@ -96,8 +91,7 @@ void check_same_device(const Tensor& a, const Tensor& b) {
   if (x && y && (goes_anywhere(*x) || goes_anywhere(*y))) return;
   const bool host_first = a.device().is_cpu();  // as in PyTorch the other device is named first
   const Device first = host_first ? b.device() : a.device(), second = host_first ? a.device() : b.device();
-  check(first == second, "Expected all tensors to be on the same device, but found at least two devices, ", first,
-        " and ", second, "!");
+  check(first == second, "Expected all tensors to be on the same device, but found at least two devices, ", first, " and ", second, "!");
 }
 
 }  // namespace tenon

@@ -39,21 +39,15 @@ void operator delete(void* memory, std::size_t size) noexcept {
 void* operator new(std::size_t size) { return checked(::operator new(size, std::nothrow)); }
 #endif
 void* operator new[](std::size_t size) { return checked(::operator new[](size, std::nothrow)); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return checked(::operator new(size, alignment, std::nothrow));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return checked(::operator new[](size, alignment, std::nothrow));
-}
+void* operator new(std::size_t size, std::align_val_t alignment) { return checked(::operator new(size, alignment, std::nothrow)); }
+void* operator new[](std::size_t size, std::align_val_t alignment) { return checked(::operator new[](size, alignment, std::nothrow)); }
 
 #ifdef __GLIBCXX__
 namespace std {
 
 void __throw_bad_alloc() { out_of_memory(); }
 void __throw_bad_array_new_length() { out_of_memory(); }
-void __throw_length_error(const char*) {
-  throw tenon::OutOfMemoryError("out of host memory: a list is too long");
-}
+void __throw_length_error(const char*) { throw tenon::OutOfMemoryError("out of host memory: a list is too long"); }
 void __throw_logic_error(const char* reason) { throw tenon::Error(reason); }
 void __throw_invalid_argument(const char* reason) { throw tenon::Error(reason); }
 void __throw_out_of_range(const char* reason) { throw tenon::IndexError(reason); }

@@ -37,14 +37,11 @@ void take_back(TensorImpl* impl) noexcept { impl->take_back(); }
 // --- tensors
 
 TensorImpl::TensorImpl(NodeRef value)
-    : storage_(nullptr),
-      sizes_(value->shape()),
-      numel_(value->numel()),
-      dtype_(value->dtype()),
-      device_(value->device()) {
+    : storage_(nullptr), sizes_(value->shape()), numel_(value->numel()), dtype_(value->dtype()), device_(value->device()) {
   strides_ = ir::contiguous_strides(sizes_);
   storage_ = new Storage(std::move(value));
-  if (this_thread.capture && device_ != runtime::kHostTag && numel_ > 0) [[unlikely]] this_thread.capture->made(*storage_);
+  if (this_thread.capture && device_ != runtime::kHostTag && numel_ > 0) [[unlikely]]
+    this_thread.capture->made(*storage_);
 }
 
 TensorImpl::TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset)
@@ -62,8 +59,7 @@ TensorImpl::TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef 
   storage_->claim();
 }
 
-TensorImpl::TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes, IntArrayRef strides,
-                       int64_t offset)
+TensorImpl::TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset)
     : TensorImpl(source, sizes, strides, offset) {
   dtype_ = dtype;
 }
@@ -158,8 +154,7 @@ NodeRef TensorImpl::node() const {
 
 // --- versions
 
-VersionWatch::VersionWatch(const TensorImpl& t, int64_t version)
-    : storage_(&t.storage()), own_(t.own_versions_), expected_(version) {
+VersionWatch::VersionWatch(const TensorImpl& t, int64_t version) : storage_(&t.storage()), own_(t.own_versions_), expected_(version) {
   storage_->refs_.fetch_add(1, std::memory_order_relaxed);
 }
 VersionWatch::VersionWatch(VersionWatch&& other) noexcept
@@ -437,10 +432,8 @@ std::vector<NodeRef> pending_values(TensorList tensors) {
 
 void eval(TensorList tensors) {
   const std::vector<NodeRef> nodes = pending_values(tensors);
-  if (nodes.empty())
-    this_thread.pending = {};
-  else
-    evaluate_nodes(nodes);
+  if (nodes.empty()) this_thread.pending = {};
+  else evaluate_nodes(nodes);
 }
 
 void start_in_memory(const Tensor& constant) {

@@ -41,7 +41,7 @@ class TensorNotes {
 
 class TensorImpl {
  public:
-  explicit TensorImpl(NodeRef value);  // the whole of a new storage
+  explicit TensorImpl(NodeRef value);                                                            // the whole of a new storage
   TensorImpl(const TensorImpl& source, IntArrayRef sizes, IntArrayRef strides, int64_t offset);  // a view
   TensorImpl(const TensorImpl& source, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
   ~TensorImpl();
@@ -60,7 +60,7 @@ class TensorImpl {
   int64_t version() const { return versions().load(std::memory_order_relaxed); }
   void bump_version() { versions().fetch_add(1, std::memory_order_relaxed); }
 
-  void share(const TensorImpl& source);  // shows what the source shows
+  void share(const TensorImpl& source);                                  // shows what the source shows
   void reshape(IntArrayRef sizes, IntArrayRef strides, int64_t offset);  // another view of its storage
   void separate_versions();  // counts its writes and those of its views apart from the storage's
 
@@ -144,8 +144,7 @@ bool repeats_places(IntArrayRef sizes, IntArrayRef strides);
 NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 // The base with these elements replaced by `value`, whose shape is `sizes`; where places coincide the last
 // wins.
-NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides,
-                      int64_t offset);
+NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 // Flat memory with the values at these places. Each place takes the last of its values, by the value's number: so those that are
 // overwritten have no gradient, as they would in a plain scatter.
 NodeRef scatter_last(const NodeRef& memory, const NodeRef& places, const NodeRef& values);

@@ -45,8 +45,7 @@ std::string report_of(F f) {
 
 std::string dump(TensorList tensors, Stage stage, std::string_view kernel) {
   static_assert(static_cast<int>(Stage::PTX) == static_cast<int>(runtime::Stage::PTX));
-  return report_of(
-      [&] { return runtime::dump(nodes_of(tensors), static_cast<runtime::Stage>(stage), kernel); });
+  return report_of([&] { return runtime::dump(nodes_of(tensors), static_cast<runtime::Stage>(stage), kernel); });
 }
 std::string explain(TensorList tensors) {
   return report_of([&] { return runtime::explain(nodes_of(tensors)); });
@@ -68,13 +67,11 @@ std::string info() {
                         : c.interpreter       ? "interpreter (LLVM " + host.compiler_version + " is there)"
                                               : host.compiler + " " + host.compiler_version + " for " + host.name;
   return text("tenon ", version(), "\nbackend: ", backend, "\nthreads: ", get_num_threads(),
-              c.threads == 0 ? " (one for each usable CPU)" : "", "\nvector bits: ",
-              c.vector_bits == 0 ? std::to_string(host.vector_bits) + " (the host's)"
-                                 : std::to_string(c.vector_bits),
+              c.threads == 0 ? " (one for each usable CPU)" : "",
+              "\nvector bits: ", c.vector_bits == 0 ? std::to_string(host.vector_bits) + " (the host's)" : std::to_string(c.vector_bits),
               "\nfusion: ", on(c.fusion), ", simplify: ", on(c.simplify), ", plan cache: ", on(c.plan_cache), ", replay: ", on(c.replay),
-              ", donation: ", on(c.donation), ", disk cache: ", on(c.disk_cache),
-              c.cache_dir.empty() ? "" : " in " + c.cache_dir, "\nmemory: ", memory_stats(), "\n", counters(),
-              "\n", runtime::cuda::report());
+              ", donation: ", on(c.donation), ", disk cache: ", on(c.disk_cache), c.cache_dir.empty() ? "" : " in " + c.cache_dir,
+              "\nmemory: ", memory_stats(), "\n", counters(), "\n", runtime::cuda::report());
 }
 
 std::vector<KernelRecord> kernel_history() {
@@ -106,8 +103,7 @@ void profile_stop() {
   check(written, file, ": cannot write the profile: ", error_text(errno));
 }
 
-Scope::Scope(std::string name)
-    : name_(std::move(name)), begin_(runtime::Profiler::global().enabled() ? runtime::ticks() : 0) {}
+Scope::Scope(std::string name) : name_(std::move(name)), begin_(runtime::Profiler::global().enabled() ? runtime::ticks() : 0) {}
 Scope::~Scope() {
   if (begin_ == 0 || !runtime::Profiler::global().enabled()) return;
   runtime::Profiler::global().add("scope", std::move(name_), begin_, runtime::ticks());
@@ -156,13 +152,11 @@ void set_config(const Config& c) {
   constexpr int64_t kMostMegabytes = int64_t{1} << 40;  // as for TENON_MEMORY_LIMIT_MB
   check<ValueError>(c.threads >= 0, "threads must not be negative, got ", c.threads);
   check<ValueError>(c.threads <= kMostThreads, "threads must be at most ", kMostThreads, ", got ", c.threads);
-  check<ValueError>(c.memory_limit_mb >= 0 && c.memory_limit_mb <= kMostMegabytes,
-                    "memory_limit_mb must be from 0 to ", kMostMegabytes, ", got ", c.memory_limit_mb);
-  check<ValueError>(
-      c.vector_bits == 0 || c.vector_bits == 128 || c.vector_bits == 256 || c.vector_bits == 512,
-      "vector_bits must be 0, 128, 256 or 512, got ", c.vector_bits);
-  check<ValueError>(c.max_pending_nodes > 0 && c.max_pending_bytes > 0,
-                    "the caps on pending work must be positive");
+  check<ValueError>(c.memory_limit_mb >= 0 && c.memory_limit_mb <= kMostMegabytes, "memory_limit_mb must be from 0 to ", kMostMegabytes,
+                    ", got ", c.memory_limit_mb);
+  check<ValueError>(c.vector_bits == 0 || c.vector_bits == 128 || c.vector_bits == 256 || c.vector_bits == 512,
+                    "vector_bits must be 0, 128, 256 or 512, got ", c.vector_bits);
+  check<ValueError>(c.max_pending_nodes > 0 && c.max_pending_bytes > 0, "the caps on pending work must be positive");
   runtime::Options o = runtime::options();
   o.fusion = c.fusion;
   o.simplify = c.simplify;
@@ -197,9 +191,7 @@ void set_num_threads(int threads) {
 namespace {
 std::atomic<int> interop_threads{0};
 }
-int get_num_interop_threads() {
-  return interop_threads > 0 ? interop_threads.load() : runtime::host_device().workers();
-}
+int get_num_interop_threads() { return interop_threads > 0 ? interop_threads.load() : runtime::host_device().workers(); }
 void set_num_interop_threads(int threads) {
   check(threads > 0, "Expected positive number of threads");
   interop_threads = threads;

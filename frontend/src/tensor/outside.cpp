@@ -64,10 +64,8 @@ NodeRef over_copies(const std::vector<NodeRef>& order, const std::vector<NodeRef
   std::vector<NodeRef> moved;
   ir::NodeMap<NodeRef> fresh;
   for (const NodeRef& part : parts) {
-    if (part->reads_volatile() && part->op() == Op::Input)
-      fresh[part.get()] = copy_of(*part, *runtime::buffer_of(*part));
-    else
-      moved.push_back(part);
+    if (part->reads_volatile() && part->op() == Op::Input) fresh[part.get()] = copy_of(*part, *runtime::buffer_of(*part));
+    else moved.push_back(part);
   }
   if (!moved.empty()) evaluate_nodes(moved);
   // New inputs for them too: the nodes above are found again in the table as long as somebody holds them.
@@ -115,8 +113,7 @@ NodeRef settled(NodeRef value) {
     order = volatile_nodes(value);
     parts = parts_read(order);
   }
-  if (order.size() == 1 && order[0]->reads_volatile() && order[0]->op() == Op::Input)
-    return copy_of(*value, *runtime::buffer_of(*value));
+  if (order.size() == 1 && order[0]->reads_volatile() && order[0]->op() == Op::Input) return copy_of(*value, *runtime::buffer_of(*value));
   if (value->numel() == 0) return ir::make_const({value->dtype(), 0}, value->shape(), value->device());
   size_t bytes = 0;
   for (const NodeRef& part : parts) bytes += byte_count(*part);

@@ -13,9 +13,7 @@
 
 namespace tenon {
 
-inline size_t byte_count(const ir::Node& node) {
-  return static_cast<size_t>(node.numel() * ir::item_size(node.dtype()));
-}
+inline size_t byte_count(const ir::Node& node) { return static_cast<size_t>(node.numel() * ir::item_size(node.dtype())); }
 // An input of the type and shape of another.
 ir::NodeRef with_buffer(const ir::Node& like, std::shared_ptr<runtime::Buffer> buffer);
 ir::NodeRef copy_of(const ir::Node& node, const runtime::Buffer& buffer);

@@ -14,8 +14,7 @@ class ReplayKey {
   void add(const void* called) { add(reinterpret_cast<uintptr_t>(called)); }
   // Dtype, device and shape, and 8 bits more.
   void add(DType dtype, ir::DeviceTag device, std::span<const int64_t> shape, uint8_t flags = 0) {
-    add(static_cast<uint64_t>(dtype) | uint64_t{static_cast<uint8_t>(device)} << 8 | uint64_t{flags} << 16 |
-        shape.size() << 24);
+    add(static_cast<uint64_t>(dtype) | uint64_t{static_cast<uint8_t>(device)} << 8 | uint64_t{flags} << 16 | shape.size() << 24);
     for (int64_t size : shape) add(static_cast<uint64_t>(size));
   }
   void add(const TensorImpl& t, uint8_t flags = 0) { add(t.dtype(), t.device(), t.sizes(), flags); }
@@ -40,8 +39,7 @@ inline bool is_plain(const TensorImpl& t) {
 // write.
 inline NodeRef plain_value(const TensorImpl& t) {
   NodeRef value = t.storage().value();
-  return value->dtype() == t.dtype() && value->shape() == t.sizes() && !value->reads_volatile() ? value
-                                                                                                : NodeRef();
+  return value->dtype() == t.dtype() && value->shape() == t.sizes() && !value->reads_volatile() ? value : NodeRef();
 }
 
 }  // namespace tenon

@@ -24,10 +24,10 @@ constexpr int kMostFrames = 64;
 constexpr int kOwnFrames = 2;  // this file's and the one that asks
 
 struct Frame {
-  std::string module;     // path of the program or library
-  uintptr_t offset = 0;   // of the call in it, as its symbols count
-  std::string function;   // empty: unknown
-  std::string place;      // "file:line"; empty: unknown
+  std::string module;    // path of the program or library
+  uintptr_t offset = 0;  // of the call in it, as its symbols count
+  std::string function;  // empty: unknown
+  std::string place;     // "file:line"; empty: unknown
 };
 
 std::string demangled(const char* name) {

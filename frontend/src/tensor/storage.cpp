@@ -24,8 +24,7 @@ struct alignas(64) StorageLock {
 constinit StorageLock storage_locks[64];
 class Locked {
  public:
-  explicit Locked(const void* storage)
-      : flag_(storage_locks[reinterpret_cast<uintptr_t>(storage) / 64 % std::size(storage_locks)].flag) {
+  explicit Locked(const void* storage) : flag_(storage_locks[reinterpret_cast<uintptr_t>(storage) / 64 % std::size(storage_locks)].flag) {
     take(flag_);
   }
   ~Locked() { flag_.clear(std::memory_order_release); }
@@ -100,13 +99,15 @@ bool Storage::is_claimed() const {
 }
 
 NodeRef Storage::value() const {
-  if (this_thread.capture) [[unlikely]] this_thread.capture->before_use(const_cast<Storage&>(*this));
+  if (this_thread.capture) [[unlikely]]
+    this_thread.capture->before_use(const_cast<Storage&>(*this));
   Locked guard(this);
   return value_;
 }
 
 void Storage::set_value(NodeRef value) {  // the old one dies after the lock is open
-  if (this_thread.capture) [[unlikely]] this_thread.capture->before_use(*this);
+  if (this_thread.capture) [[unlikely]]
+    this_thread.capture->before_use(*this);
   Locked guard(this);
   if (claims_ > 0) {
     hold(value);
@@ -135,7 +136,7 @@ std::shared_ptr<runtime::Buffer> Storage::realise() {
 std::shared_ptr<runtime::Buffer> Storage::own() {
   auto buffer = realise();
   NodeRef node = value();
-  const long known = shows(buffer) ? 3 : 2;  // the node's, `buffer` and perhaps the one that was shown
+  const long known = shows(buffer) ? 3 : 2;         // the node's, `buffer` and perhaps the one that was shown
   const bool shared_node = node->references() > 2;  // by others than this storage and `node`
   const bool shared_buffer = node->payload().use_count() > known;
   if (!shared_node && !shared_buffer) return buffer;

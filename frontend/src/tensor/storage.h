@@ -79,7 +79,7 @@ class Writes : public std::enable_shared_from_this<Writes> {
  public:
   void add(Storage& storage, NodeRef before, NodeRef after);
   void append(Writes&& others);
-  void undo();  // where nobody has written since
+  void undo();                                           // where nobody has written since
   void add_pending(std::vector<NodeRef>& values) const;  // of those that storages still hold
   bool empty() const { return list_.empty(); }
   void clear() { list_.clear(); }

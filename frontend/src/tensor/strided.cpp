@@ -120,8 +120,7 @@ NodeRef elements_in_memory_order(const NodeRef& base, const ViewDims& dims, int6
 struct MemoryOrder {
   Dims dims, place;
 
-  MemoryOrder(const ViewDims& memory, IntArrayRef sizes, IntArrayRef strides)
-      : place(sizes.size(), 0) {
+  MemoryOrder(const ViewDims& memory, IntArrayRef sizes, IntArrayRef strides) : place(sizes.size(), 0) {
     for (const ViewDim& dim : memory) dims.push_back(static_cast<int64_t>(dim.position));
     if (std::is_sorted(dims.begin(), dims.end())) {
       dims.resize(sizes.size());
@@ -194,8 +193,7 @@ NodeRef strided_view(const NodeRef& base, IntArrayRef sizes, IntArrayRef strides
   return ir::expand(ir::make_node(Op::Permute, {&shaped, 1}, order.place, {}, folding), result);
 }
 
-NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides,
-                      int64_t offset) {
+NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   if (value->numel() == 0) return base;
   const ViewDims dims = memory_dims(sizes, strides);
   if (!nest(dims)) {
@@ -207,8 +205,7 @@ NodeRef strided_write(const NodeRef& base, const NodeRef& value, IntArrayRef siz
   const MemoryOrder order(dims, sizes, strides);
   const NodeRef elements = order.is_that_of_the_view() ? value : ir::permute(value, order.dims);
   const Places places = places_of(runs);
-  if (offset == 0 && runs.size() == 1 && runs[0].stride == 1 && runs[0].size == base->numel())
-    return ir::reshape(elements, base->shape());
+  if (offset == 0 && runs.size() == 1 && runs[0].stride == 1 && runs[0].size == base->numel()) return ir::reshape(elements, base->shape());
   return ir::update(base, ir::reshape(elements, places.sizes), places.strides, offset);
 }
 

@@ -53,9 +53,7 @@ int64_t Tensor::get_device() const {
   return device.is_cpu() ? -1 : device.index();
 }
 TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).device(device()); }
-bool Tensor::is_alias_of(const Tensor& other) const {
-  return &impl(*this).storage() == &impl(other).storage();
-}
+bool Tensor::is_alias_of(const Tensor& other) const { return &impl(*this).storage() == &impl(other).storage(); }
 Layout Tensor::layout() const {
   impl(*this);
   return kStrided;
@@ -125,16 +123,15 @@ const Tensor& Tensor::promise_unchanged() const {
 }
 
 void Tensor::check_accessor(size_t dims, bool narrow) const {
-  check(dims > 0 && static_cast<int64_t>(dims) == dim(), "TensorAccessor expected ", dims,
-        " dims but tensor has ", dim());
-  check(is_cpu(), "can't read the memory of a ", device(), " device type tensor through an accessor. Use Tensor.cpu() to copy the "
+  check(dims > 0 && static_cast<int64_t>(dims) == dim(), "TensorAccessor expected ", dims, " dims but tensor has ", dim());
+  check(is_cpu(), "can't read the memory of a ", device(),
+        " device type tensor through an accessor. Use Tensor.cpu() to copy the "
         "tensor to host memory first.");
   if (!narrow) return;
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   int64_t last = 0;  // overlapping or spread elements: the count alone does not bound an index
   for (int64_t d = 0; d < dim() && numel() > 0; ++d) last += (size(d) - 1) * stride(d);
-  check(numel() <= kMost && last <= kMost,
-        "numel needs to be smaller than int32_t max; otherwise, please use packed_accessor64");
+  check(numel() <= kMost && last <= kMost, "numel needs to be smaller than int32_t max; otherwise, please use packed_accessor64");
 }
 
 // --- pinned memory
@@ -152,9 +149,8 @@ Tensor Tensor::pin_memory(optional<Device> device) const {
   const HostView view = host_view(rows);
   const auto bytes = static_cast<size_t>(rows.nbytes());
   if (bytes == 0) return clone();
-  const auto buffer = with_public_errors([&] {
-    return runtime::Buffer::adopt(runtime::cuda::allocate_pinned(bytes), bytes, runtime::cuda::free_pinned);
-  });
+  const auto buffer =
+      with_public_errors([&] { return runtime::Buffer::adopt(runtime::cuda::allocate_pinned(bytes), bytes, runtime::cuda::free_pinned); });
   std::memcpy(buffer->data(), view.data, bytes);
   return Tensor(new TensorImpl(ir::make_input(impl(rows).dtype(), impl(rows).sizes(), buffer)), false);
 }

@@ -10,8 +10,8 @@
 namespace tenon {
 
 // The tensor's elements on the device; work of the host that they wait for is done now. Null unless the tensor is the host's and lies in
-// one piece, and the device is one of CUDA: then a copy is an operation like others. `non_blocking`: pinned memory is read later; it is kept
-// for that long, and only an address that was given away lets the program write there.
+// one piece, and the device is one of CUDA: then a copy is an operation like others. `non_blocking`: pinned memory is read later; it is
+// kept for that long, and only an address that was given away lets the program write there.
 NodeRef transferred(const TensorImpl& t, ir::DeviceTag to, bool non_blocking);
 
 // Bounds (inclusive) of integers that this thread transferred lately, if they are what lies there still: an index has to be checked, and

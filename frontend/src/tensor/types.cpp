@@ -14,18 +14,15 @@ namespace tenon {
 namespace {
 
 constexpr int kTypes = ir::kDTypeCount;
-constexpr const char* kEnumNames[kTypes] = {"Bool", "Byte", "Char",     "Short", "Int",
-                                            "Long", "Half", "BFloat16", "Float", "Double"};
-constexpr const char* kCppNames[kTypes] = {"bool",  "unsigned char", "signed char", "short int",
-                                           "int",   "long int",      "c10::Half",   "c10::BFloat16",
-                                           "float", "double"};
+constexpr const char* kEnumNames[kTypes] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double"};
+constexpr const char* kCppNames[kTypes] = {"bool",     "unsigned char", "signed char",   "short int", "int",
+                                           "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
 constexpr const char* kPythonNames[kTypes] = {"bool",  "uint8",   "int8",     "int16",   "int32",
                                               "int64", "float16", "bfloat16", "float32", "float64"};
 
 // Those of PyTorch's texts about numbers that do not fit.
-constexpr const char* kConversionNames[kTypes] = {"bool",  "uint8_t", "int8_t",    "int16_t",
-                                                  "int",   "int64_t", "c10::Half", "c10::BFloat16",
-                                                  "float", "double"};
+constexpr const char* kConversionNames[kTypes] = {"bool",    "uint8_t",   "int8_t",        "int16_t", "int",
+                                                  "int64_t", "c10::Half", "c10::BFloat16", "float",   "double"};
 
 std::atomic<ScalarType> default_type{kFloat32};
 
@@ -72,8 +69,7 @@ bool canCast(ScalarType from, ScalarType to) {
 // --- 16-bit floats
 
 double largest(ScalarType type) {
-  constexpr double values[] = {65504.0, 0x1.fep127, std::numeric_limits<float>::max(),
-                               std::numeric_limits<double>::max()};
+  constexpr double values[] = {65504.0, 0x1.fep127, std::numeric_limits<float>::max(), std::numeric_limits<double>::max()};
   return values[static_cast<int>(type) - static_cast<int>(kHalf)];
 }
 
@@ -86,8 +82,7 @@ BFloat16::operator float() const { return ir::bfloat16_to_float(bits); }
 
 namespace {
 [[noreturn]] void overflow(ScalarType type) {
-  throw Error(text("value cannot be converted to type ", kConversionNames[static_cast<int>(type)],
-                   " without overflow"));
+  throw Error(text("value cannot be converted to type ", kConversionNames[static_cast<int>(type)], " without overflow"));
 }
 }  // namespace
 
@@ -127,8 +122,7 @@ Scalar Scalar::operator-() const {
 ir::Constant element_of(const Scalar& value, ScalarType type) {
   if (isFloatingType(type)) {
     const double real = value.as_real(type);
-    return value.isFloatingPoint() ? ir::constant(ir_type(type), real)
-                                   : ir::constant(ir_type(type), value.toLong());  // rounds once
+    return value.isFloatingPoint() ? ir::constant(ir_type(type), real) : ir::constant(ir_type(type), value.toLong());  // rounds once
   }
   return ir::constant(ir_type(type), value.as_integer(type));
 }
@@ -142,10 +136,8 @@ std::ostream& operator<<(std::ostream& out, const Scalar& value) {
   TextStream number;
   number.precision(out.precision());
   number.flags(out.flags());
-  if (value.isFloatingPoint())
-    number << value.toDouble();
-  else
-    number << value.toLong();
+  if (value.isFloatingPoint()) number << value.toDouble();
+  else number << value.toLong();
   return out << number.str();
 }
 
@@ -158,16 +150,14 @@ std::ostream& operator<<(std::ostream& out, IntArrayRef values) {
 // --- devices
 
 namespace {
-constexpr const char* kDeviceNames[] = {"cpu",  "cuda",   "mkldnn", "opengl", "opencl", "ideep", "hip",
-                                        "fpga", "maia",   "xla",    "vulkan", "metal",  "xpu",   "mps",
-                                        "meta", "hpu",    "ve",     "lazy",   "ipu",    "mtia",  "privateuseone"};
+constexpr const char* kDeviceNames[] = {"cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
+                                        "fpga", "maia", "xla",    "vulkan", "metal",  "xpu",   "mps",
+                                        "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuseone"};
 constexpr int kDeviceTypes = sizeof kDeviceNames / sizeof *kDeviceNames;
 static_assert(kDeviceTypes == static_cast<int>(DeviceType::PrivateUse1) + 1, "a name for each");
 }  // namespace
 
-bool isValidDeviceType(DeviceType type) {
-  return static_cast<int>(type) >= 0 && static_cast<int>(type) < kDeviceTypes;
-}
+bool isValidDeviceType(DeviceType type) { return static_cast<int>(type) >= 0 && static_cast<int>(type) < kDeviceTypes; }
 std::string DeviceTypeName(DeviceType type, bool lower_case) {
   check(isValidDeviceType(type), "Unknown device: ", static_cast<int>(type),
         ". If you have recently updated the caffe2.proto file to add a new device type, did you forget to "
@@ -180,8 +170,7 @@ std::string DeviceTypeName(DeviceType type, bool lower_case) {
 std::ostream& operator<<(std::ostream& out, DeviceType type) { return out << DeviceTypeName(type, true); }
 
 std::ostream& operator<<(std::ostream& out, Layout layout) {
-  constexpr const char* kNames[] = {"Strided",   "Sparse",    "SparseCsr", "Mkldnn",
-                                    "SparseCsc", "SparseBsr", "SparseBsc", "Jagged"};
+  constexpr const char* kNames[] = {"Strided", "Sparse", "SparseCsr", "Mkldnn", "SparseCsc", "SparseBsr", "SparseBsc", "Jagged"};
   return out << kNames[static_cast<int>(layout)];
 }
 
@@ -191,13 +180,10 @@ std::ostream& operator<<(std::ostream& out, const TensorOptions& options) {
   return out << "TensorOptions(dtype=" << options.dtype() << own(options.has_dtype()) << ", device=" << options.device()
              << own(options.has_device()) << ", layout=" << options.layout() << own(options.has_layout())
              << ", requires_grad=" << shown(options.requires_grad()) << own(options.has_requires_grad())
-             << ", pinned_memory=" << shown(options.pinned_memory()) << own(options.has_pinned_memory())
-             << ", memory_format=(nullopt))";
+             << ", pinned_memory=" << shown(options.pinned_memory()) << own(options.has_pinned_memory()) << ", memory_format=(nullopt))";
 }
 
-Device::Device(DeviceType type, DeviceIndex index) : type_(type), index_(index) {
-  check(index >= -1, "Device index must not be negative");
-}
+Device::Device(DeviceType type, DeviceIndex index) : type_(type), index_(index) { check(index >= -1, "Device index must not be negative"); }
 
 Device::Device(const std::string& name) : type_(kCPU), index_(-1) {
   check(!name.empty(), "Device string must not be empty");
@@ -228,8 +214,7 @@ std::string repr(const Device& device) {
 // --- dims
 
 void refuse_dim(int64_t dim, int64_t limit) {
-  throw IndexError(text("Dimension out of range (expected to be in range of [", -limit, ", ", limit - 1, "], but got ",
-                        dim, ")"));
+  throw IndexError(text("Dimension out of range (expected to be in range of [", -limit, ", ", limit - 1, "], but got ", dim, ")"));
 }
 
 Dims wrap_dims(OptionalIntArrayRef dims, int64_t rank) {
@@ -252,8 +237,7 @@ int64_t checked_numel(IntArrayRef sizes) {
   int64_t count = 1;
   for (int64_t size : sizes) {
     check(size >= 0, "Trying to create tensor with negative dimension ", size, ": ", sizes);
-    check(!__builtin_mul_overflow(count, size, &count) && count < int64_t{1} << 58,
-          "numel: integer multiplication overflow");
+    check(!__builtin_mul_overflow(count, size, &count) && count < int64_t{1} << 58, "numel: integer multiplication overflow");
   }
   return count;
 }

@@ -45,9 +45,7 @@ void WarningHandler::process(const Warning& warning) {
 }
 
 void warn(const Warning& warning) { WarningUtils::get_warning_handler()->process(warning); }
-void warn_user(const std::string& message) {
-  warn(Warning(UserWarning{}, SourceLocation{"", nullptr, 0}, message));
-}
+void warn_user(const std::string& message) { warn(Warning(UserWarning{}, SourceLocation{"", nullptr, 0}, message)); }
 void warn_user_once(std::atomic_flag& warned, const char* message) {
   if (!warned.test_and_set() || always_warn) warn_user(message);
 }

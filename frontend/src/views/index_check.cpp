@@ -35,12 +35,9 @@ optional<Range> range_of(const ir::Node& node, int depth);
 
 optional<Range> range_of_arithmetic(Op op, Range a, Range b) {
   switch (op) {
-    case Op::Add:
-      return corners(a, b, [](int64_t x, int64_t y, int64_t* r) { return __builtin_add_overflow(x, y, r); });
-    case Op::Sub:
-      return corners(a, b, [](int64_t x, int64_t y, int64_t* r) { return __builtin_sub_overflow(x, y, r); });
-    case Op::Mul:
-      return corners(a, b, [](int64_t x, int64_t y, int64_t* r) { return __builtin_mul_overflow(x, y, r); });
+    case Op::Add: return corners(a, b, [](int64_t x, int64_t y, int64_t* r) { return __builtin_add_overflow(x, y, r); });
+    case Op::Sub: return corners(a, b, [](int64_t x, int64_t y, int64_t* r) { return __builtin_sub_overflow(x, y, r); });
+    case Op::Mul: return corners(a, b, [](int64_t x, int64_t y, int64_t* r) { return __builtin_mul_overflow(x, y, r); });
     case Op::Max: return Range{std::max(a.first, b.first), std::max(a.second, b.second)};
     case Op::Min: return Range{std::min(a.first, b.first), std::min(a.second, b.second)};
     case Op::Div:
@@ -74,10 +71,8 @@ optional<Range> range_of(const ir::Node& node, int depth) {
   if (op == Op::Copy) return range_of_all(node, 0, 1, depth);
   if (op == Op::Check && node.inputs()[1]->op() == Op::Const)
     return Range{0, std::max<int64_t>(ir::to_int64({DType::I64, node.inputs()[1]->bits()}), 1) - 1};
-  if (op == Op::Iota)
-    return Range{0, std::max<int64_t>(node.shape()[node.ints()[0]], 1) - 1};
-  if (op == Op::Sort || op == Op::SortPart)
-    return Range{0, std::max<int64_t>(node.inputs()[0]->shape()[node.ints()[0]], 1) - 1};
+  if (op == Op::Iota) return Range{0, std::max<int64_t>(node.shape()[node.ints()[0]], 1) - 1};
+  if (op == Op::Sort || op == Op::SortPart) return Range{0, std::max<int64_t>(node.inputs()[0]->shape()[node.ints()[0]], 1) - 1};
   if (op == Op::Nonzero) {
     int64_t longest = 1;
     for (int64_t size : node.inputs()[0]->shape()) longest = std::max(longest, size);
@@ -108,16 +103,11 @@ optional<Range> range_of(const ir::Node& node, int depth) {
     case IndexUse::Target: throw IndexError(text("Target ", index, " is out of bounds."));
     case IndexUse::Take:
       check<IndexError>(size > 0, "take(): tried to take from an empty tensor");
-      throw IndexError(
-          text("out of range: tried to access index ", index, " on a tensor of ", size, " elements."));
-    case IndexUse::Gather:
-      throw Error(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));
+      throw IndexError(text("out of range: tried to access index ", index, " on a tensor of ", size, " elements."));
+    case IndexUse::Gather: throw Error(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));
     case IndexUse::Copy:
-      throw IndexError(
-          text("index_copy_(): index ", index, " is out of bounds for dimension ", dim, " with size ", size));
-    case IndexUse::Subscript:
-      check<IndexError>(size > 0, "index is out of bounds for dimension with size 0");
-      break;
+      throw IndexError(text("index_copy_(): index ", index, " is out of bounds for dimension ", dim, " with size ", size));
+    case IndexUse::Subscript: check<IndexError>(size > 0, "index is out of bounds for dimension with size 0"); break;
     case IndexUse::Fill: break;
   }
   throw IndexError(text("index ", index, " is out of bounds for dimension ", dim, " with size ", size));
@@ -169,7 +159,9 @@ std::string_view operation(IndexUse use) {
 }
 
 // Who throws: no call of the program's shows where it is thrown.
-std::string thrown_by(std::string_view operation, ir::DeviceTag device) { return text(" (", operation, " on ", runtime::name_of(device), ")"); }
+std::string thrown_by(std::string_view operation, ir::DeviceTag device) {
+  return text(" (", operation, " on ", runtime::name_of(device), ")");
+}
 
 // What `fail` says.
 runtime::Device::IndexError late_error(ir::DeviceTag device, int64_t size, IndexUse use, int64_t dim) {
@@ -224,9 +216,7 @@ NodeRef checked_index(const Tensor& index, int64_t size, IndexUse use, int64_t d
     negative = found.negative;
   }
   NodeRef places = ir::cast(node_of(own), DType::I64);
-  const auto splat = [&](int64_t value) {
-    return constant_node(ir::constant(DType::I64, value), places->shape());
-  };
+  const auto splat = [&](int64_t value) { return constant_node(ir::constant(DType::I64, value), places->shape()); };
   if (negative) places = ir::where(ir::binary(Op::Lt, places, splat(0)), ir::binary(Op::Add, places, splat(size)), places);
   return note ? checked_there(places, size, note) : places;
 }

@@ -23,8 +23,7 @@ namespace tenon {
 using indexing::TensorIndex;
 using Kind = TensorIndex::Kind;
 
-indexing::Slice::Slice(optional<int64_t> start, optional<int64_t> stop, optional<int64_t> step)
-    : step_(step.value_or(1)) {
+indexing::Slice::Slice(optional<int64_t> start, optional<int64_t> stop, optional<int64_t> step) : step_(step.value_or(1)) {
   check<ValueError>(step_ != 0, "slice step cannot be zero");
   constexpr int64_t kLast = (int64_t{1} << 62) - 1, kFirst = -kLast - 1;  // as in LibTorch
   start_ = start.value_or(step_ < 0 ? kLast : 0);
@@ -33,9 +32,7 @@ indexing::Slice::Slice(optional<int64_t> start, optional<int64_t> stop, optional
 
 namespace indexing {
 
-std::ostream& operator<<(std::ostream& out, const Slice& slice) {
-  return out << text(slice.start(), ':', slice.stop(), ':', slice.step());
-}
+std::ostream& operator<<(std::ostream& out, const Slice& slice) { return out << text(slice.start(), ':', slice.stop(), ':', slice.step()); }
 std::ostream& operator<<(std::ostream& out, const TensorIndex& index) {
   switch (index.kind()) {
     case Kind::None: return out << "None";
@@ -56,21 +53,17 @@ std::ostream& operator<<(std::ostream& out, const std::vector<TensorIndex>& indi
 }  // namespace indexing
 
 indexing::TensorIndex::TensorIndex(const char* dots) : kind_(Kind::Ellipsis) {
-  check<TypeError>(std::string(dots) == "...", "Expected \"...\" to represent an ellipsis index, but got \"",
-                   dots, "\"");
+  check<TypeError>(std::string(dots) == "...", "Expected \"...\" to represent an ellipsis index, but got \"", dots, "\"");
 }
 
 namespace {
 
 bool is_mask(const Tensor& index) { return index.scalar_type() == kBool || index.scalar_type() == kByte; }
 void warn_of_bytes(const Tensor& mask) {
-  if (mask.scalar_type() == kByte)
-    warn_user("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.");
+  if (mask.scalar_type() == kByte) warn_user("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.");
 }
 
-bool is_whole(const indexing::Slice& slice, int64_t size) {
-  return slice.start() == 0 && slice.stop() >= size && slice.step() == 1;
-}
+bool is_whole(const indexing::Slice& slice, int64_t size) { return slice.start() == 0 && slice.stop() >= size && slice.step() == 1; }
 
 // A tensor among the indices, and the dims of the view that it speaks of.
 struct Selection {
@@ -105,10 +98,9 @@ class SubscriptReader {
     const int64_t rank = g_.rank();
     const bool lone = indices.size() == 1 && rank == 0;
     check<IndexError>(!lone || !indices[0].is_slice(), "slice() cannot be applied to a 0-dim tensor.");
-    check<IndexError>(
-        !lone || !indices[0].is_integer(),
-        "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-        "convert a 0-dim tensor to a number");
+    check<IndexError>(!lone || !indices[0].is_integer(),
+                      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                      "convert a 0-dim tensor to a number");
     int64_t taken = 0;
     for (const TensorIndex& i : indices) taken += dims_taken(i);
     check<IndexError>(taken <= rank, "too many indices for tensor of dimension ", rank);
@@ -150,8 +142,7 @@ class SubscriptReader {
   void take_integer(int64_t index) {
     did("SelectBackward0");
     const int64_t size = g_.sizes[at(dim_)];
-    check<IndexError>(index >= -size && index < size, "index ", index, " is out of bounds for dimension ",
-                      source_, " with size ", size);
+    check<IndexError>(index >= -size && index < size, "index ", index, " is out of bounds for dimension ", source_, " with size ", size);
     g_.select(dim_, wrap_index(index, size));
     ++source_;
   }
@@ -172,16 +163,14 @@ class SubscriptReader {
       source_ += dims_taken(index);
       return select(index, dims_taken(index));
     }
-    if (is_mask(index))
-      take_flag(index.item().toBool());
-    else
-      take_integer(index.item().toLong());
+    if (is_mask(index)) take_flag(index.item().toBool());
+    else take_integer(index.item().toLong());
   }
 
   void select(const Tensor& index, int64_t count) {
     const ir::DeviceTag own = impl(x_).device(), given = impl(index).device();
-    check(given == own || index.is_cpu(), "indices should be either on cpu or on the same device as the indexed tensor (",
-          x_.device(), ")");
+    check(given == own || index.is_cpu(), "indices should be either on cpu or on the same device as the indexed tensor (", x_.device(),
+          ")");
     selections_.push_back({given == own ? index : index.to(x_.device()), dim_, count, position_});
     dim_ += count;
   }
@@ -212,9 +201,8 @@ struct Chosen {
 
 void check_mask_shape(const Tensor& view, const Selection& s) {
   for (int64_t d = 0; d < s.count; ++d) {
-    check<IndexError>(s.index.size(d) == view.size(s.dim + d), "The shape of the mask ", s.index.sizes(),
-                      " at index ", d, " does not match the shape of the indexed tensor ", view.sizes(),
-                      " at index ", s.dim + d);
+    check<IndexError>(s.index.size(d) == view.size(s.dim + d), "The shape of the mask ", s.index.sizes(), " at index ", d,
+                      " does not match the shape of the indexed tensor ", view.sizes(), " at index ", s.dim + d);
   }
 }
 
@@ -269,8 +257,7 @@ Choice choice_of(const Subscript& s) {
     for (size_t i = 0; i < merged.size(); ++i) {  // from the last dim
       const int64_t a = i < shape.size() ? shape[shape.size() - 1 - i] : 1;
       const int64_t b = i < c.shape.size() ? c.shape[c.shape.size() - 1 - i] : 1;
-      check<IndexError>(a == b || a == 1 || b == 1,
-                        "shape mismatch: indexing tensors could not be broadcast together with shapes ",
+      check<IndexError>(a == b || a == 1 || b == 1, "shape mismatch: indexing tensors could not be broadcast together with shapes ",
                         shapes_text(c.chosen));
       merged[merged.size() - 1 - i] = a == 1 ? b : a;
     }
@@ -291,9 +278,7 @@ Choice choice_of(const Subscript& s) {
   return c;
 }
 
-NodeRef number(int64_t value, const Dims& shape) {
-  return constant_node(ir::constant(DType::I64, value), shape);
-}
+NodeRef number(int64_t value, const Dims& shape) { return constant_node(ir::constant(DType::I64, value), shape); }
 NodeRef plus(const NodeRef& a, const NodeRef& b) { return a ? ir::binary(Op::Add, a, b) : b; }
 NodeRef times(const NodeRef& a, int64_t b) { return ir::binary(Op::Mul, a, number(b, a->shape())); }
 
@@ -344,8 +329,8 @@ NodeRef row_index(const Tensor& view, const Choice& c, int64_t columns) {
 
 // One mask over the first dims: x[mask], x[mask, 1:3].
 bool is_leading_mask(const Subscript& s) {
-  return s.selections.size() == 1 && s.selections[0].dim == 0 && is_mask(s.selections[0].index) &&
-         s.selections[0].count > 0 && s.view.numel() > 0;
+  return s.selections.size() == 1 && s.selections[0].dim == 0 && is_mask(s.selections[0].index) && s.selections[0].count > 0 &&
+         s.view.numel() > 0;
 }
 
 Counted counted_mask(const Subscript& s) {
@@ -362,8 +347,7 @@ Dims shape_where(const Subscript& s, int64_t count) {
 Tensor selected_where(const Subscript& s) {
   const Counted mask = counted_mask(s);
   const Dims shape = shape_where(s, mask.count);
-  if (mask.count == 0)
-    return record(constant_node(ir::constant(ir_type(s.view.scalar_type()), int64_t{0}), shape));
+  if (mask.count == 0) return record(constant_node(ir::constant(ir_type(s.view.scalar_type()), int64_t{0}), shape));
   return record(ir::reshape(rows_where(mask, node_of(s.view)), shape));
 }
 
@@ -407,14 +391,11 @@ void fill_where(const Subscript& s, const Tensor& value) {
   s.view.masked_fill_(holds, value.reshape({}).to(s.view.scalar_type()));
 }
 
-Op scatter_op(ScalarType type, bool accumulate) {
-  return !accumulate ? Op::Scatter : type == kBool ? Op::ScatterMax : Op::ScatterAdd;
-}
+Op scatter_op(ScalarType type, bool accumulate) { return !accumulate ? Op::Scatter : type == kBool ? Op::ScatterMax : Op::ScatterAdd; }
 
 // The view is all of the storage and its selected dims lead: then rows of the storage are written.
 bool selects_rows(const Tensor& view, const Choice& c) {
-  return view.is_contiguous() && view.numel() == impl(view).storage().value()->numel() &&
-         std::is_sorted(c.order.begin(), c.order.end());
+  return view.is_contiguous() && view.numel() == impl(view).storage().value()->numel() && std::is_sorted(c.order.begin(), c.order.end());
 }
 
 void write_rows(const Tensor& view, const Choice& c, const NodeRef& value, Op op) {
@@ -458,10 +439,8 @@ NodeRef storage_places(const Tensor& view, const Choice& c, const Dims& shape) {
 
 void check_fits(const Tensor& value, const Dims& shape) {
   bool fits = value.dim() <= std::ssize(shape);
-  for (int64_t d = 1; fits && d <= value.dim(); ++d)
-    fits = value.size(-d) == 1 || value.size(-d) == shape[shape.size() - at(d)];
-  check(fits, "shape mismatch: value tensor of shape ", value.sizes(),
-        " cannot be broadcast to indexing result of shape ", ref(shape));
+  for (int64_t d = 1; fits && d <= value.dim(); ++d) fits = value.size(-d) == 1 || value.size(-d) == shape[shape.size() - at(d)];
+  check(fits, "shape mismatch: value tensor of shape ", value.sizes(), " cannot be broadcast to indexing result of shape ", ref(shape));
 }
 
 void put_where(const Subscript& s, const Tensor& value) {
@@ -482,12 +461,9 @@ void put(const Subscript& s, const Tensor& value, bool accumulate) {
   const Op op = scatter_op(s.view.scalar_type(), accumulate);
   const NodeRef values = broadcast(node_of(value), ref(shape));
   const Storage& storage = impl(s.view).storage();
-  const bool through_storage = !selects_rows(s.view, c) && !storage.exposed() &&
-                               storage.value()->dtype() == ir_type(s.view.scalar_type());
-  if (through_storage)
-    write_places(s.view, storage_places(s.view, c, shape), values, op);
-  else
-    write_rows(s.view, c, values, op);
+  const bool through_storage = !selects_rows(s.view, c) && !storage.exposed() && storage.value()->dtype() == ir_type(s.view.scalar_type());
+  if (through_storage) write_places(s.view, storage_places(s.view, c, shape), values, op);
+  else write_rows(s.view, c, values, op);
 }
 
 // A value may have more dims than what it is written to, if they lead and have size 1.
@@ -500,10 +476,8 @@ Tensor without_leading_ones(const Tensor& value) {
 // Without tensors among the indices: the value over the view.
 void set_view(const Tensor& view, const Tensor& value) {
   const Tensor source = view.sizes() == value.sizes() ? value : without_leading_ones(value);
-  if (source.dim() == 0)
-    view.fill_(source);
-  else
-    view.copy_(source.expand(view.sizes()));
+  if (source.dim() == 0) view.fill_(source);
+  else view.copy_(source.expand(view.sizes()));
 }
 
 Tensor& itself(const Tensor& self) { return const_cast<Tensor&>(self); }
@@ -522,18 +496,15 @@ Tensor& put_any(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor&
   }
   const Subscript s = SubscriptReader(self, SubscriptReader::For::Writing).read(indices);
   if (s.selections.empty()) {
-    if (accumulate)
-      s.view.add_(value);
-    else
-      set_view(s.view, value);
+    if (accumulate) s.view.add_(value);
+    else set_view(s.view, value);
     return itself(self);
   }
   if (is_masked_fill(s, value.numel(), accumulate)) {  // takes any dtype
     fill_where(s, value.to(self.scalar_type()));
     return itself(self);
   }
-  check(value.scalar_type() == self.scalar_type(),
-        "Index put requires the source and destination dtypes match, got ", self.scalar_type(),
+  check(value.scalar_type() == self.scalar_type(), "Index put requires the source and destination dtypes match, got ", self.scalar_type(),
         " for the destination and ", value.scalar_type(), " for the source.");
   GradScope scope("IndexPutBackward0", s.view, value);
   save_indices(scope, s);
@@ -556,9 +527,7 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Operand& value, 
 }
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Scalar& value, bool accumulate) const {
   const CallScope call("index_put_", *this, value);
-  const bool view = std::none_of(indices.begin(), indices.end(), [](const TensorIndex& i) {
-    return i.is_tensor() || i.is_boolean();
-  });
+  const bool view = std::none_of(indices.begin(), indices.end(), [](const TensorIndex& i) { return i.is_tensor() || i.is_boolean(); });
   if (view && indices.size() > 0 && !accumulate) {  // a number is cast as fill_ casts it
     SubscriptReader(*this, SubscriptReader::For::Writing).read(indices).view.fill_(value);
     return itself(*this);

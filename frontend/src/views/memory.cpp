@@ -19,17 +19,16 @@ Tensor as_strided(const Operand& x, IntArrayRef size, IntArrayRef stride, option
   int64_t reach = offset;  // the last element
   bool inside = true;
   for (size_t d = 0; d < size.size(); ++d) {
-    check(stride[d] >= 0,
-          "as_strided: Negative strides are not supported at the moment, got strides: ", stride);
+    check(stride[d] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", stride);
     int64_t along = 0;
     inside = inside && !__builtin_mul_overflow(std::max<int64_t>(size[d] - 1, 0), stride[d], &along) &&
              !__builtin_add_overflow(reach, along, &reach);
   }
   const bool none = checked_numel(size) == 0;
-  check(none || (inside && reach < bytes / item), "setStorage: sizes ", size, ", strides ", stride,
-        ", storage offset ", offset, ", and itemsize ", item, " requiring a storage size of ",
-        static_cast<int64_t>((static_cast<uint64_t>(reach) + 1) * static_cast<uint64_t>(item)),
-        " are out of bounds for storage of size ", bytes);
+  check(none || (inside && reach < bytes / item), "setStorage: sizes ", size, ", strides ", stride, ", storage offset ", offset,
+        ", and itemsize ", item, " requiring a storage size of ",
+        static_cast<int64_t>((static_cast<uint64_t>(reach) + 1) * static_cast<uint64_t>(item)), " are out of bounds for storage of size ",
+        bytes);
   GradScope scope("AsStridedBackward0", x);
   return make_view(x, size, stride, offset);
 }
@@ -39,8 +38,7 @@ Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, optional<int64
 }
 
 bool Tensor::is_set_to(const Tensor& other) const {
-  return is_alias_of(other) && storage_offset() == other.storage_offset() && sizes() == other.sizes() &&
-         strides() == other.strides();
+  return is_alias_of(other) && storage_offset() == other.storage_offset() && sizes() == other.sizes() && strides() == other.strides();
 }
 
 // --- the bits as another type
@@ -51,8 +49,8 @@ namespace {
 void rescale(Geometry& g, ScalarType from, ScalarType to) {
   const int64_t old_size = elementSize(from), new_size = elementSize(to);
   check(g.rank() > 0, "self.dim() cannot be 0 to view ", from, " as ", to, " (different element sizes)");
-  check(g.strides.back() == 1, "self.stride(-1) must be 1 to view ", from, " as ", to,
-        " (different element sizes), but got ", g.strides.back());
+  check(g.strides.back() == 1, "self.stride(-1) must be 1 to view ", from, " as ", to, " (different element sizes), but got ",
+        g.strides.back());
   if (old_size > new_size) {
     const int64_t ratio = old_size / new_size;
     for (size_t d = 0; d + 1 < g.strides.size(); ++d) g.strides[d] *= ratio;
@@ -61,13 +59,13 @@ void rescale(Geometry& g, ScalarType from, ScalarType to) {
     return;
   }
   const int64_t ratio = new_size / old_size;
-  check(g.sizes.back() % ratio == 0, "self.size(-1) must be divisible by ", ratio, " to view ", from, " as ",
-        to, " (different element sizes), but got ", g.sizes.back());
-  check(g.offset % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " to view ", from,
-        " as ", to, " (different element sizes), but got ", g.offset);
+  check(g.sizes.back() % ratio == 0, "self.size(-1) must be divisible by ", ratio, " to view ", from, " as ", to,
+        " (different element sizes), but got ", g.sizes.back());
+  check(g.offset % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " to view ", from, " as ", to,
+        " (different element sizes), but got ", g.offset);
   for (size_t d = 0; d + 1 < g.strides.size(); ++d) {
-    check(g.strides[d] % ratio == 0, "self.stride(", d, ") must be divisible by ", ratio, " to view ", from,
-          " as ", to, " (different element sizes), but got ", g.strides[d]);
+    check(g.strides[d] % ratio == 0, "self.stride(", d, ") must be divisible by ", ratio, " to view ", from, " as ", to,
+          " (different element sizes), but got ", g.strides[d]);
     g.strides[d] /= ratio;
   }
   g.sizes.back() /= ratio;
@@ -96,8 +94,7 @@ namespace {
 // The dims from the outermost to the innermost in memory.
 Dims memory_order(const Tensor& x, MemoryFormat format) {
   const int64_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
-  check(x.dim() == rank, "required rank ", rank, " tensor to use channels_last", rank == 5 ? "_3d" : "",
-        " format");
+  check(x.dim() == rank, "required rank ", rank, " tensor to use channels_last", rank == 5 ? "_3d" : "", " format");
   return rank == 4 ? Dims{0, 2, 3, 1} : Dims{0, 2, 3, 4, 1};
 }
 

@@ -28,8 +28,8 @@ Tensor select(const Operand& x, int64_t dim, int64_t index) {
   check<IndexError>(g.rank() > 0, "select() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, g.rank());
   const int64_t size = g.sizes[at(dim)];
-  check<IndexError>(index >= -size && index < size, "select(): index ", index,
-                    " out of range for tensor of size ", x.sizes(), " at dimension ", dim);
+  check<IndexError>(index >= -size && index < size, "select(): index ", index, " out of range for tensor of size ", x.sizes(),
+                    " at dimension ", dim);
   g.select(dim, wrap_index(index, size));
   return g.view_of(x);
 }
@@ -49,11 +49,10 @@ Tensor narrow(const Operand& x, int64_t dim, int64_t start, int64_t length) {
   check(length >= 0, "narrow(): length must be non-negative.");
   dim = wrap_dim(dim, g.rank());
   const int64_t size = g.sizes[at(dim)];
-  check<IndexError>(start >= -size && start <= size, "start out of range (expected to be in range of [",
-                    -size, ", ", size, "], but got ", start, ")");
+  check<IndexError>(start >= -size && start <= size, "start out of range (expected to be in range of [", -size, ", ", size, "], but got ",
+                    start, ")");
   start = wrap_index(start, size);
-  check(start <= size - length, "start (", start, ") + length (", length, ") exceeds dimension size (", size,
-        ").");
+  check(start <= size - length, "start (", start, ") + length (", length, ") exceeds dimension size (", size, ").");
   g.narrow(dim, start, length, 1);
   return g.view_of(x);
 }
@@ -64,8 +63,7 @@ Tensor detail::unfold(const Operand& self, int64_t dimension, int64_t size, int6
   dimension = wrap_dim(dimension, g.rank());
   const int64_t most = g.rank() == 0 ? 1 : g.sizes[at(dimension)];
   check(size >= 0, "size is ", size, " but must be >= 0");
-  check(size <= most, "maximum size for tensor at dimension ", dimension, " is ", most, " but size is ",
-        size);
+  check(size <= most, "maximum size for tensor at dimension ", dimension, " is ", most, " but size is ", size);
   check(step > 0, "step is ", step, " but must be > 0");
   GradScope scope("UnfoldBackward0", self);
   if (g.rank() == 0) {
@@ -108,8 +106,8 @@ namespace {
 void check_result_count(const char* name, int64_t count) {
   const int64_t each = sizeof(TensorImpl) + sizeof(Tensor);
   const int64_t memory = int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
-  check<OutOfMemoryError>(count <= memory / each, name, ": ", count, " results of ", each,
-                          " bytes each are more than the ", memory >> 20, " MiB of memory");
+  check<OutOfMemoryError>(count <= memory / each, name, ": ", count, " results of ", each, " bytes each are more than the ", memory >> 20,
+                          " MiB of memory");
 }
 
 std::vector<int64_t> chunk_sizes(int64_t total, int64_t each) {
@@ -133,13 +131,11 @@ std::vector<Tensor> parts_with_sizes(const Operand& x, IntArrayRef split_sizes, 
   dim = wrap_dim(dim, x.dim());
   int64_t total = 0;
   for (int64_t size : split_sizes) {
-    check(size >= 0,
-          "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
-          split_sizes);
+    check(size >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes);
     total += size;
   }
-  check(total == x.size(dim), "split_with_sizes expects split_sizes to sum exactly to ", x.size(dim),
-        " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes);
+  check(total == x.size(dim), "split_with_sizes expects split_sizes to sum exactly to ", x.size(dim), " (input tensor's size at dimension ",
+        dim, "), but got split_sizes=", split_sizes);
   return parts_of(x, split_sizes, dim);
 }
 std::vector<Tensor> parts_of_size(const Operand& x, int64_t split_size, int64_t dim) {
@@ -147,8 +143,7 @@ std::vector<Tensor> parts_of_size(const Operand& x, int64_t split_size, int64_t 
   check(split_size >= 0, "split expects split_size be non-negative, but got split_size=", split_size);
   dim = wrap_dim(dim, x.dim());
   const int64_t size = x.size(dim);
-  check(split_size > 0 || size == 0,
-        "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
+  check(split_size > 0 || size == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
   check_result_count("split", split_size > 0 ? size / split_size : 1);
   return parts_of(x, chunk_sizes(size, std::max<int64_t>(split_size, 1)), dim);
 }
@@ -194,8 +189,7 @@ std::vector<Tensor> unbind(const Operand& x, int64_t dim) {
 
 std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim) {
   const CallScope call("tensor_split", x);
-  check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(),
-        " dims");
+  check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(), " dims");
   dim = wrap_dim(dim, x.dim());
   check(sections > 0, "number of sections must be larger than 0, got ", sections);
   check_result_count("tensor_split", sections);
@@ -211,8 +205,7 @@ std::vector<Tensor> tensor_split(const Operand& x, int64_t sections, int64_t dim
 }
 std::vector<Tensor> tensor_split(const Operand& x, IntArrayRef indices, int64_t dim) {
   const CallScope call("tensor_split", x);
-  check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(),
-        " dims");
+  check(x.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", x.dim(), " dims");
   dim = wrap_dim(dim, x.dim());
   std::vector<Tensor> parts;
   int64_t start = 0;
@@ -226,8 +219,7 @@ std::vector<Tensor> tensor_split(const Operand& x, IntArrayRef indices, int64_t 
 std::vector<Tensor> tensor_split(const Operand& x, const Operand& indices_or_sections, int64_t dim) {
   const CallScope call("tensor_split", x, indices_or_sections);
   const int64_t rank = indices_or_sections.dim();
-  check(indices_or_sections.scalar_type() == kLong,
-        "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ",
+  check(indices_or_sections.scalar_type() == kLong, "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ",
         indices_or_sections.scalar_type());
   check(rank <= 1,
         "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
@@ -235,8 +227,7 @@ std::vector<Tensor> tensor_split(const Operand& x, const Operand& indices_or_sec
         rank, " dims");
   if (rank == 0) return tensor_split(x, indices_or_sections.item<int64_t>(), dim);
   std::vector<int64_t> indices;
-  for (int64_t i = 0; i < indices_or_sections.size(0); ++i)
-    indices.push_back(indices_or_sections.select(0, i).item<int64_t>());
+  for (int64_t i = 0; i < indices_or_sections.size(0); ++i) indices.push_back(indices_or_sections.select(0, i).item<int64_t>());
   return tensor_split(x, IntArrayRef(indices), dim);
 }
 
@@ -244,25 +235,24 @@ namespace {
 
 // hsplit, vsplit and dsplit: parts of equal size along the first, second or third dim.
 int64_t split_dim(const Tensor& x, const char* name, int64_t rank, int64_t dim) {
-  check(x.dim() >= rank, "torch.", name, " requires a tensor with at least ", rank,
-        " dimension, but got a tensor with ", x.dim(), " dimensions!");
+  check(x.dim() >= rank, "torch.", name, " requires a tensor with at least ", rank, " dimension, but got a tensor with ", x.dim(),
+        " dimensions!");
   return x.dim() == 1 ? 0 : dim;
 }
 std::vector<Tensor> equal_parts(const Tensor& x, const char* name, int64_t dim, int64_t sections) {
-  check(sections != 0 && x.size(dim) % sections == 0, "torch.", name, " attempted to split along dimension ",
-        dim, ", but the size of the dimension ", x.size(dim), " is not divisible by the split_size ",
-        sections, "!");
+  check(sections != 0 && x.size(dim) % sections == 0, "torch.", name, " attempted to split along dimension ", dim,
+        ", but the size of the dimension ", x.size(dim), " is not divisible by the split_size ", sections, "!");
   return tensor_split(x, sections, dim);
 }
 
 }  // namespace
 
 #define TENON_SPLIT(name, rank, dim)                                        \
-  std::vector<Tensor> name(const Operand& x, int64_t sections) {             \
+  std::vector<Tensor> name(const Operand& x, int64_t sections) {            \
     const CallScope call(#name, x);                                         \
     return equal_parts(x, #name, split_dim(x, #name, rank, dim), sections); \
   }                                                                         \
-  std::vector<Tensor> name(const Operand& x, IntArrayRef indices) {          \
+  std::vector<Tensor> name(const Operand& x, IntArrayRef indices) {         \
     const CallScope call(#name, x);                                         \
     return tensor_split(x, indices, split_dim(x, #name, rank, dim));        \
   }
@@ -302,8 +292,8 @@ std::vector<Tensor> unsafe_split_with_sizes(const Operand& x, IntArrayRef split_
 namespace {
 
 Tensor replaced(const Tensor& copy, const Tensor& part, const Tensor& src, const char* what) {
-  check(part.sizes() == src.sizes(), "expected src to have a size equal to the ", what,
-        " of self. src size = ", src.sizes(), ", ", what, " size = ", part.sizes());
+  check(part.sizes() == src.sizes(), "expected src to have a size equal to the ", what, " of self. src size = ", src.sizes(), ", ", what,
+        " size = ", part.sizes());
   part.copy_(src);
   return copy;
 }
@@ -315,8 +305,7 @@ Tensor select_scatter(const Operand& x, const Operand& src, int64_t dim, int64_t
   const Tensor copy = clone(x);
   return replaced(copy, select(copy, dim, index), src, "slice");
 }
-Tensor slice_scatter(const Operand& x, const Operand& src, int64_t dim, optional<int64_t> start,
-                     optional<int64_t> end, int64_t step) {
+Tensor slice_scatter(const Operand& x, const Operand& src, int64_t dim, optional<int64_t> start, optional<int64_t> end, int64_t step) {
   GradScope scope("SliceScatterBackward0", x, src);
   const Tensor copy = clone(x);
   return replaced(copy, slice(copy, dim, start, end, step), src, "slice");

@@ -103,10 +103,8 @@ Tensor flatten(const Operand& x, int64_t start_dim, int64_t end_dim) {
   if (start_dim == end_dim) return x;
   Dims shape;
   for (int64_t d = 0; d < rank; ++d) {
-    if (d <= start_dim || d > end_dim)
-      shape.push_back(x.size(d));
-    else
-      shape.back() *= x.size(d);
+    if (d <= start_dim || d > end_dim) shape.push_back(x.size(d));
+    else shape.back() *= x.size(d);
   }
   return reshape(x, ref(shape));
 }
@@ -118,18 +116,15 @@ Tensor unflatten(const Operand& x, int64_t dim, IntArrayRef sizes) {
   check(!sizes.empty(), "unflatten: sizes must be non-empty");
   int64_t product = 1, inferred = -1;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == -1)
-      inferred = static_cast<int64_t>(i);
-    else
-      product *= sizes[i];
+    if (sizes[i] == -1) inferred = static_cast<int64_t>(i);
+    else product *= sizes[i];
   }
   const int64_t size = x.size(dim);
-  check(inferred < 0 ? product == size : product != 0 && size % product == 0, "unflatten: Provided sizes ",
-        sizes, " don't multiply up to the size of dim ", dim, " (", size, ") in the input tensor");
+  check(inferred < 0 ? product == size : product != 0 && size % product == 0, "unflatten: Provided sizes ", sizes,
+        " don't multiply up to the size of dim ", dim, " (", size, ") in the input tensor");
   Dims shape;
   for (int64_t d = 0; d < x.dim(); ++d) {
-    if (d != dim)
-      shape.push_back(x.size(d));
+    if (d != dim) shape.push_back(x.size(d));
     else
       for (int64_t s : sizes) shape.push_back(s == -1 ? size / product : s);
   }
@@ -192,8 +187,7 @@ constexpr const char* kConj = "Consider using x.conj().";
 Tensor detail::mT(const Operand& self) {
   const CallScope call("mT", self);
   if (is_deprecated(self, "Tensor.mT", kIdentity)) return self;
-  check(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(),
-        "-D tensor.");
+  check(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(), "-D tensor.");
   return self.transpose(-2, -1);
 }
 
@@ -243,22 +237,20 @@ Tensor moveaxis(const Operand& x, IntArrayRef source, IntArrayRef destination) {
 Tensor adjoint(const Operand& x) {
   const CallScope call("adjoint", x);
   if (is_deprecated(x, "adjoint()", kConj)) return x;
-  check(x.dim() >= 2, "tensor.adjoint() is only supported on matrices or batches of matrices. Got ", x.dim(),
-        "-D tensor.");
+  check(x.dim() >= 2, "tensor.adjoint() is only supported on matrices or batches of matrices. Got ", x.dim(), "-D tensor.");
   return transpose(x, -2, -1);
 }
 Tensor detail::mH(const Operand& self) {
   const CallScope call("mH", self);
   if (is_deprecated(self, "Tensor.mH", kConj)) return self;
-  check(self.dim() >= 2, "tensor.mH is only supported on matrices or batches of matrices. Got ", self.dim(),
-        "-D tensor.");
+  check(self.dim() >= 2, "tensor.mH is only supported on matrices or batches of matrices. Got ", self.dim(), "-D tensor.");
   return self.transpose(-2, -1);
 }
 Tensor detail::H(const Operand& self) {
   const CallScope call("H", self);
   if (is_deprecated(self, "Tensor.H", kConj)) return self;
-  check(self.dim() == 2, "tensor.H is only supported on matrices (2-D tensors). Got ", self.dim(),
-        "-D tensor.", self.dim() > 2 ? " For batches of matrices, consider using tensor.mH" : "");
+  check(self.dim() == 2, "tensor.H is only supported on matrices (2-D tensors). Got ", self.dim(), "-D tensor.",
+        self.dim() > 2 ? " For batches of matrices, consider using tensor.mH" : "");
   return self.transpose(0, 1);
 }
 
@@ -269,24 +261,20 @@ Tensor expand(const Operand& x, IntArrayRef size) {
   Geometry g(x);
   const int64_t added = std::ssize(size) - g.rank();
   if (added < 0) {
-    throw Error(text("expand(torch.", x.scalar_type(), "Tensor{", x.sizes(), "}, size=", size,
-                     "): the number of sizes provided (", size.size(),
-                     ") must be greater or equal to the number of dimensions in the tensor (", g.rank(),
-                     ")"));
+    throw Error(text("expand(torch.", x.scalar_type(), "Tensor{", x.sizes(), "}, size=", size, "): the number of sizes provided (",
+                     size.size(), ") must be greater or equal to the number of dimensions in the tensor (", g.rank(), ")"));
   }
   const Dims old = g.sizes;
   for (int64_t i = 0; i < added; ++i) g.insert(0, 1, 0, 0);
   for (int64_t d = g.rank() - 1; d >= 0; --d) {
     const int64_t wanted = size[at(d)], existing = g.sizes[at(d)];
     if (wanted == -1) {
-      check(d >= added,
-            "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ", d);
+      check(d >= added, "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ", d);
       continue;
     }
     if (wanted == existing && d >= added) continue;
-    check(existing == 1 && wanted >= 0, "The expanded size of the tensor (", wanted,
-          ") must match the existing size (", existing, ") at non-singleton dimension ", d,
-          ".  Target sizes: ", size, ".  Tensor sizes: ", ref(old));
+    check(existing == 1 && wanted >= 0, "The expanded size of the tensor (", wanted, ") must match the existing size (", existing,
+          ") at non-singleton dimension ", d, ".  Target sizes: ", size, ".  Tensor sizes: ", ref(old));
     g.repeat(d, wanted);
   }
   checked_numel(ref(g.sizes));
@@ -335,12 +323,10 @@ std::vector<Tensor> meshgrid(TensorList tensors) {
 std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing) {
   const CallScope call("meshgrid", tensors);
   check(!tensors.empty(), "meshgrid expects a non-empty TensorList");
-  check(indexing == "ij" || indexing == "xy",
-        "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: ", indexing);
+  check(indexing == "ij" || indexing == "xy", "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: ", indexing);
   for (const Tensor& x : tensors) {
     check(x.dim() <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: ", x);
-    check(x.scalar_type() == tensors[0].scalar_type(),
-          "torch.meshgrid expects all tensors to have the same dtype");
+    check(x.scalar_type() == tensors[0].scalar_type(), "torch.meshgrid expects all tensors to have the same dtype");
   }
   std::vector<Tensor> axes(tensors.begin(), tensors.end());
   const bool swaps = indexing == "xy" && axes.size() >= 2;

@@ -18,9 +18,8 @@ namespace {
 
 // Windows that lie side by side are parts of the dims.
 bool lie_side_by_side(const Windows& dims) {
-  return std::ranges::all_of(dims, [](const Window& w) {
-    return w.dilation == 1 && w.stride == w.kernel && w.low == 0 && w.count * w.kernel <= w.size;
-  });
+  return std::ranges::all_of(
+      dims, [](const Window& w) { return w.dilation == 1 && w.stride == w.kernel && w.low == 0 && w.count * w.kernel <= w.size; });
 }
 NodeRef side_by_side(const NodeRef& x, const Windows& dims) {
   const size_t lead = x->shape().size() - dims.size();
@@ -44,8 +43,7 @@ NodeRef sliding_windows(const NodeRef& x, const Windows& dims, const ir::Constan
   Dims lo(lead, 0), hi(lead, 0), sizes(std::span(x->shape().data(), lead));
   bool plain = true;  // each position is a window
   for (const Window& w : dims) {
-    const int64_t reach =
-        (w.count - 1) * w.stride + w.extent();  // what windows touch beyond the padding is padded too
+    const int64_t reach = (w.count - 1) * w.stride + w.extent();  // what windows touch beyond the padding is padded too
     lo.push_back(std::max<int64_t>(w.low, 0));
     hi.push_back(std::max<int64_t>(reach - w.low - w.size, 0));
     sizes.push_back(w.kernel);

@@ -17,9 +17,7 @@ struct Window {
   int64_t kernel, stride = 1, low = 0, high = 0, dilation = 1;
   int64_t count = 0;  // how many windows
 
-  int64_t extent() const {
-    return dilation * (kernel - 1) + 1;
-  }  // positions from the first to the last one of a window
+  int64_t extent() const { return dilation * (kernel - 1) + 1; }  // positions from the first to the last one of a window
   int64_t padded() const { return size + low + high; }
   // How many windows fit; with `ceil` also a last one that hangs over the end but starts inside.
   int64_t fitting(bool ceil = false) const;

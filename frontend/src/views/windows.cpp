@@ -26,39 +26,30 @@ Tensor window(const char* who, int64_t length, bool periodic, const TensorOption
   return options.requires_grad() ? result.requires_grad_() : result;
 }
 
-Tensor cosine_window(const char* who, int64_t length, bool periodic, double alpha, double beta,
-                     const TensorOptions& options) {
-  return window(who, length, periodic, options, [&](const Tensor& i, double n) {
-    return add(mul(cos(mul(i, pi * 2.0 / (n - 1))), -beta), alpha);
-  });
+Tensor cosine_window(const char* who, int64_t length, bool periodic, double alpha, double beta, const TensorOptions& options) {
+  return window(who, length, periodic, options,
+                [&](const Tensor& i, double n) { return add(mul(cos(mul(i, pi * 2.0 / (n - 1))), -beta), alpha); });
 }
 
 }  // namespace
 
-Tensor hann_window(int64_t length, const TensorOptions& options) {
-  return hann_window(length, true, options);
-}
+Tensor hann_window(int64_t length, const TensorOptions& options) { return hann_window(length, true, options); }
 Tensor hann_window(int64_t length, bool periodic, const TensorOptions& options) {
   return cosine_window("hann_window", length, periodic, 0.5, 0.5, options);
 }
 
-Tensor hamming_window(int64_t length, const TensorOptions& options) {
-  return hamming_window(length, true, options);
-}
+Tensor hamming_window(int64_t length, const TensorOptions& options) { return hamming_window(length, true, options); }
 Tensor hamming_window(int64_t length, bool periodic, const TensorOptions& options) {
   return hamming_window(length, periodic, 0.54, options);
 }
 Tensor hamming_window(int64_t length, bool periodic, double alpha, const TensorOptions& options) {
   return hamming_window(length, periodic, alpha, 0.46, options);
 }
-Tensor hamming_window(int64_t length, bool periodic, double alpha, double beta,
-                      const TensorOptions& options) {
+Tensor hamming_window(int64_t length, bool periodic, double alpha, double beta, const TensorOptions& options) {
   return cosine_window("hamming_window", length, periodic, alpha, beta, options);
 }
 
-Tensor blackman_window(int64_t length, const TensorOptions& options) {
-  return blackman_window(length, true, options);
-}
+Tensor blackman_window(int64_t length, const TensorOptions& options) { return blackman_window(length, true, options); }
 Tensor blackman_window(int64_t length, bool periodic, const TensorOptions& options) {
   return window("blackman_window", length, periodic, options, [](const Tensor& i, double n) {
     const Tensor x = mul(i, pi / (n - 1));
@@ -66,9 +57,7 @@ Tensor blackman_window(int64_t length, bool periodic, const TensorOptions& optio
   });
 }
 
-Tensor bartlett_window(int64_t length, const TensorOptions& options) {
-  return bartlett_window(length, true, options);
-}
+Tensor bartlett_window(int64_t length, const TensorOptions& options) { return bartlett_window(length, true, options); }
 Tensor bartlett_window(int64_t length, bool periodic, const TensorOptions& options) {
   return window("bartlett_window", length, periodic, options, [](const Tensor& i, double n) {
     const Tensor rising = mul(i, 2.0 / (n - 1));
@@ -77,12 +66,8 @@ Tensor bartlett_window(int64_t length, bool periodic, const TensorOptions& optio
   });
 }
 
-Tensor kaiser_window(int64_t length, const TensorOptions& options) {
-  return kaiser_window(length, true, options);
-}
-Tensor kaiser_window(int64_t length, bool periodic, const TensorOptions& options) {
-  return kaiser_window(length, periodic, 12.0, options);
-}
+Tensor kaiser_window(int64_t length, const TensorOptions& options) { return kaiser_window(length, true, options); }
+Tensor kaiser_window(int64_t length, bool periodic, const TensorOptions& options) { return kaiser_window(length, periodic, 12.0, options); }
 Tensor kaiser_window(int64_t length, bool periodic, double beta, const TensorOptions& options) {
   return window("kaiser_window", length, periodic, options, [&](const Tensor& i, double n) {
     const double alpha = (n - 1) / 2.0;

@@ -31,10 +31,10 @@ namespace tenon::passes::cpu {
 
 namespace {
 
-constexpr int kQueries = 32, kKeys = 128;          // of a tile
-constexpr int kQueriesBack = 64, kKeysBack = 64;   // of the gradient's
-constexpr int kRows = 8;                   // that a product keeps in registers
-constexpr int kStep = 4;                   // keys of which a pass over scores takes the rows at a time
+constexpr int kQueries = 32, kKeys = 128;         // of a tile
+constexpr int kQueriesBack = 64, kKeysBack = 64;  // of the gradient's
+constexpr int kRows = 8;                          // that a product keeps in registers
+constexpr int kStep = 4;                          // keys of which a pass over scores takes the rows at a time
 
 // A matrix [count, width] of each batch, and the size parameters that hold these two and the distance from row to row.
 struct Matrix {
@@ -276,7 +276,8 @@ class Attention {
   }
 
   void attend() {
-    const std::optional<int32_t> result = buffers_.result_of(ir::AttentionResult::Output), lse = buffers_.result_of(ir::AttentionResult::Lse);
+    const std::optional<int32_t> result = buffers_.result_of(ir::AttentionResult::Output),
+                                 lse = buffers_.result_of(ir::AttentionResult::Lse);
     const int64_t of_score = query_.width + (result ? value_.width : 0) + 32;
     const double ns = static_cast<double>(kQueries * key_.count * of_score) / (4.0 * lanes_) + 100;
     const ValueId block = begin("attend", ceil_div(query_.count, kQueries), ns).second, first = c_.mul(block, c_.literal(kQueries));
@@ -295,9 +296,7 @@ class Attention {
     c_.loop(c_.literal(0), end, kKeys, [&](ValueId key) {
       const ValueId keys = c_.minimum(c_.literal(kKeys), c_.sub(end, key));
       multiply_rows(rows_of(key_, key, keys, keys_wide), keys, width(query_), own, kQueries, queries, scores);
-      c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) {
-        normalise(scores, first, query, key, keys, most, sum, factor);
-      });
+      c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) { normalise(scores, first, query, key, keys, most, sum, factor); });
       if (!result) return;
       mix_rows(scores, 1, queries, kQueries, keys, rows_of(value_, key, keys, values_wide), value_,
                [&](ValueId row, ValueId element, ValueId x) {
@@ -369,12 +368,14 @@ class Attention {
   };
 
   void differentiate() {
-    const std::optional<int32_t> of_query = buffers_.gradient_of(ir::AttentionGradient::Query), of_key = buffers_.gradient_of(ir::AttentionGradient::Key),
+    const std::optional<int32_t> of_query = buffers_.gradient_of(ir::AttentionGradient::Query),
+                                 of_key = buffers_.gradient_of(ir::AttentionGradient::Key),
                                  of_value = buffers_.gradient_of(ir::AttentionGradient::Value);
     const bool scores_back = of_query || of_key;
     // Keys are shared out where batches are few. So the sums over them have parts, by the shapes alone.
     constexpr int64_t kParts = 8, kFewestKeys = 128;
-    const int64_t wanted = std::min(ceil_div(kParts, std::max<int64_t>(buffers_.batches(), 1)), std::max<int64_t>(key_.count / kFewestKeys, 1));
+    const int64_t wanted =
+        std::min(ceil_div(kParts, std::max<int64_t>(buffers_.batches(), 1)), std::max<int64_t>(key_.count / kFewestKeys, 1));
     const int64_t chunk = ceil_div(ceil_div(key_.count, wanted), kKeysBack) * kKeysBack, chunks = ceil_div(key_.count, chunk);
     const int64_t of_score = 3 * query_.width + 2 * value_.width + 32;
     const double ns = static_cast<double>(query_.count * std::min(chunk, key_.count) * of_score) / (4.0 * lanes_) + 100;
@@ -385,16 +386,20 @@ class Attention {
     for (const Totals* t : {&of_keys, &of_values}) {
       if (t->buffer >= 0) zero(*t, c_.sub(end_keys, begin_keys));
     }
-    const int32_t own = local("own", padded(query_.width) * kQueriesBack), own_grad = scores_back ? local("grads", padded(value_.width) * kQueriesBack) : -1;
-    const int32_t results = scores_back ? local("results", padded(value_.width) * kQueriesBack) : -1, delta = scores_back ? local("delta", kQueriesBack) : -1;
+    const int32_t own = local("own", padded(query_.width) * kQueriesBack),
+                  own_grad = scores_back ? local("grads", padded(value_.width) * kQueriesBack) : -1;
+    const int32_t results = scores_back ? local("results", padded(value_.width) * kQueriesBack) : -1,
+                  delta = scores_back ? local("delta", kQueriesBack) : -1;
     const int32_t p = local("p", kKeysBack * kQueriesBack), ds = scores_back ? local("ds", kKeysBack * kQueriesBack) : -1;
     const int64_t pitch = padded(query_.width);
     const int32_t mixed = of_query ? local("mixed", kQueriesBack * pitch) : -1;
-    const int32_t queries_wide = of_key ? widened("queries", query_, kQueriesBack) : -1, grads_wide = of_value ? widened("grads", grad_, kQueriesBack) : -1;
+    const int32_t queries_wide = of_key ? widened("queries", query_, kQueriesBack) : -1,
+                  grads_wide = of_value ? widened("grads", grad_, kQueriesBack) : -1;
     make_room_for_mask(kKeysBack);
     const int32_t keys_wide = widened("keys", key_, kKeysBack), values_wide = scores_back ? widened("values", value_, kKeysBack) : -1;
     const bool in_parts = of_query && chunks > 1;
-    const int32_t parts = in_parts ? c_.buffer("parts", sums_, Space::Global, chunks * buffers_.batches() * query_.count * query_.width) : -1;
+    const int32_t parts =
+        in_parts ? c_.buffer("parts", sums_, Space::Global, chunks * buffers_.batches() * query_.count * query_.width) : -1;
     const ValueId row_pitch = of_query ? c_.nest.size(pitch) : -1;
     const ValueId query_step = of_query ? result_step(*of_query) : -1;
     c_.loop(c_.literal(0), count(query_), kQueriesBack, [&](ValueId first) {
@@ -406,14 +411,16 @@ class Attention {
         sum_of_products(own_grad, results, queries, delta);
       }
       if (of_query) fill(mixed, c_.mul(queries, row_pitch), 0);
-      const Rows of_own = of_key ? rows_of(query_, first, queries, queries_wide) : Rows(), of_grad = of_value ? rows_of(grad_, first, queries, grads_wide) : Rows();
+      const Rows of_own = of_key ? rows_of(query_, first, queries, queries_wide) : Rows(),
+                 of_grad = of_value ? rows_of(grad_, first, queries, grads_wide) : Rows();
       const ValueId end = causal_ ? c_.minimum(end_keys, c_.add(first, c_.literal(kQueriesBack))) : end_keys;
       c_.loop(begin_keys, end, kKeysBack, [&](ValueId key) {
         const ValueId keys = c_.minimum(c_.literal(kKeysBack), c_.sub(end, key));
         const Rows of_tile = rows_of(key_, key, keys, keys_wide);
         multiply_rows(of_tile, keys, width(query_), own, kQueriesBack, queries, p);
         if (scores_back) multiply_rows(rows_of(value_, key, keys, values_wide), keys, width(value_), own_grad, kQueriesBack, queries, ds);
-        c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) { scores_to_gradient(p, ds, delta, c_.add(first, query), query, key, keys); });
+        c_.loop(c_.literal(0), queries, lanes_,
+                [&](ValueId query) { scores_to_gradient(p, ds, delta, c_.add(first, query), query, key, keys); });
         const ValueId of_chunk = c_.sub(key, begin_keys);
         if (of_value) add_rows(p, keys, queries, of_grad, grad_, of_values, of_chunk);
         if (of_key) add_rows(ds, keys, queries, of_own, query_, of_keys, of_chunk);
@@ -450,9 +457,8 @@ class Attention {
   void zero(const Totals& t, ValueId rows) {
     c_.loop(c_.literal(0), rows, 1, [&](ValueId row) {
       const ValueId place = c_.add(t.first, c_.mul(row, t.pitch));
-      c_.loop(c_.literal(0), width(*t.like), lanes_, [&](ValueId element) {
-        b_.store(t.buffer, c_.add(place, element), number(0), tail_of(t, element));
-      });
+      c_.loop(c_.literal(0), width(*t.like), lanes_,
+              [&](ValueId element) { b_.store(t.buffer, c_.add(place, element), number(0), tail_of(t, element)); });
     });
   }
   // Rows of a tile of keys, whose first is `first` of the chunk.
@@ -509,7 +515,8 @@ class Attention {
     const int64_t elements = buffers_.batches() * query_.count * query_.width;
     const DType dtype = c_.kernel.buffer(to).dtype;
     const ValueId run = c_.begin_phase("add", ceil_div(elements, kRun), static_cast<double>(kRun * count) / lanes_);
-    const ValueId begin = c_.mul(run, c_.literal(kRun)), all = c_.nest.size(elements), end = c_.minimum(all, c_.add(begin, c_.literal(kRun)));
+    const ValueId begin = c_.mul(run, c_.literal(kRun)), all = c_.nest.size(elements),
+                  end = c_.minimum(all, c_.add(begin, c_.literal(kRun)));
     c_.loop(begin, end, lanes_, [&](ValueId at) {
       const ValueId mask = tail(at, end), sum = b_.var(b_.load(parts, at, lanes_, mask));
       c_.loop(c_.literal(1), c_.nest.size(count), 1, [&](ValueId part) {

@@ -40,9 +40,8 @@ constexpr int kLongRun = 16, kLongRunOfTotals = 8;
 int columns_at_once(const Context& c) {
   size_t instrs = c.kernel.instrs.size();
   int vectors = instrs <= kSmallBody ? kLongRun : instrs <= kMediumBody ? 4 : instrs <= 60 ? 2 : 1;
-  const bool totals = std::any_of(c.kernel.instrs.begin(), c.kernel.instrs.end(), [](const Instr& in) {
-    return ir::is_reduce(in.op) && ir::keeps_rest(in.op, in.dtype);
-  });
+  const bool totals = std::any_of(c.kernel.instrs.begin(), c.kernel.instrs.end(),
+                                  [](const Instr& in) { return ir::is_reduce(in.op) && ir::keeps_rest(in.op, in.dtype); });
   if (totals) vectors = std::min(vectors, kLongRunOfTotals);  // a total has two registers
   if (c.kernel.has(AxisKind::Serial)) vectors = std::max(vectors, 4);
   return vectors;
@@ -130,14 +129,14 @@ void ColumnTiles::each(Value v, int vectors, const std::function<void(int q)>& f
 
 namespace {
 
-constexpr int64_t kFewTiles = 16, kManyBlocks = 16;  // of tall tiles: split
+constexpr int64_t kFewTiles = 16, kManyBlocks = 16;    // of tall tiles: split
 constexpr size_t kBusyInstrs = 16, kMostTogether = 4;  // side by side
-constexpr int64_t kVectorsOfAnyCount = 4;  // of a tile: their chains and totals fit the registers
-constexpr int64_t kRun = 1024;             // columns
+constexpr int64_t kVectorsOfAnyCount = 4;              // of a tile: their chains and totals fit the registers
+constexpr int64_t kRun = 1024;                         // columns
 constexpr int kRowsAtOnce = 8, kRowsWithTotals = 4;
-constexpr int64_t kFewRows = 32;  // whose lines the processor fetches ahead side by side
+constexpr int64_t kFewRows = 32;     // whose lines the processor fetches ahead side by side
 constexpr int64_t kShortLine = 640;  // columns: eight rows of them fit it
-constexpr int64_t kFarBytes = 12;  // times the second cache: what is so large comes from memory beyond all caches
+constexpr int64_t kFarBytes = 12;    // times the second cache: what is so large comes from memory beyond all caches
 
 class Columns : ColumnStages {
  public:
@@ -280,7 +279,8 @@ class Columns : ColumnStages {
 
   // Whether the loop does little but read more than a cache holds, row by row as it lies, and many rows.
   bool comes_from_memory() {
-    if (count_ <= kFewRows || plan_.loops != 1 || tiles_.width() < kLongRunOfTotals * nest_.lanes() || c_.extent(tiles_.lane()) < kRun / 2) return false;
+    if (count_ <= kFewRows || plan_.loops != 1 || tiles_.width() < kLongRunOfTotals * nest_.lanes() || c_.extent(tiles_.lane()) < kRun / 2)
+      return false;
     for (Value v : plan_.full[0]) {
       const Instr& in = nest_.instr(v);
       if (in.op == Op::Store) return false;
@@ -354,14 +354,11 @@ class Columns : ColumnStages {
           nest_.prepare(full(0));
         }
         nest_.set_sub(0);
-        each_vector([&](size_t n, ValueId at) {
-          store(n, at, add_rows(reductions(0)[n], load(n, at), at_once, emit_unknown));
-        });
+        each_vector([&](size_t n, ValueId at) { store(n, at, add_rows(reductions(0)[n], load(n, at), at_once, emit_unknown)); });
       });
       from = to;
     };
-    const bool chained =
-        std::any_of(reductions(0).begin(), reductions(0).end(), [&](Value v) { return in_chains(v); });
+    const bool chained = std::any_of(reductions(0).begin(), reductions(0).end(), [&](Value v) { return in_chains(v); });
     // The totals of a run and more than four rows of it do not fit the first cache together. More rows are better all the same where
     // they come from far.
     const bool comes_from_far = bytes_of_columns() >= kFarBytes * c_.target.l2_bytes;
@@ -434,7 +431,8 @@ class Columns : ColumnStages {
     const double ns = static_cast<double>(blocks_ * tiles_.width()) / nest_.lanes() + 50;
     tiles_.run("fold" + std::to_string(l), ns, [&](int vectors) {
       set_vectors(vectors);
-      fold_blocks(l, partials, [&](ValueId block, int q) { return global_place(block, q); }, only_row(), global_count(1));
+      fold_blocks(
+          l, partials, [&](ValueId block, int q) { return global_place(block, q); }, only_row(), global_count(1));
     });
   }
 

@@ -16,9 +16,7 @@ using WorkBySize = std::array<double, 4>;
 
 WorkBySize vector_work(const ir::Kernel& kernel, int axis) {
   WorkBySize work{};
-  auto add = [&](int item_size, double cost) {
-    work[std::countr_zero(static_cast<unsigned>(item_size))] += cost;
-  };
+  auto add = [&](int item_size, double cost) { work[std::countr_zero(static_cast<unsigned>(item_size))] += cost; };
   std::vector<bool> varies = varying_along(kernel, axis);
   for (size_t v = 0; v < kernel.instrs.size(); ++v) {
     const Instr& in = kernel.instrs[v];
@@ -96,8 +94,8 @@ int64_t Context::bytes_read(Value load) const {
   return bytes;
 }
 
-void Context::whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t tile,
-                            const std::function<void()>& whole, const std::function<void()>& rest) {
+void Context::whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t tile, const std::function<void()>& whole,
+                            const std::function<void()>& rest) {
   if (extent % tile == 0) return in_scope(whole);
   if (extent < tile) return in_scope(rest);
   nest.when(builder.op(Op::Le, {add(begin, nest.literal(tile)), end}), whole, rest);

@@ -21,12 +21,12 @@ struct Context : passes::Context {
   // Comes first: lanes run along this axis, as many as the dtypes of what varies along it want. -1: along none.
   void set_lanes(int axis);
 
-  const ReduceLoops& loops();  // planned once
-  int64_t bytes_read(Value load) const;  // of its operand, each once
+  const ReduceLoops& loops();                                                      // planned once
+  int64_t bytes_read(Value load) const;                                            // of its operand, each once
   bool beyond_cache(int64_t bytes) const { return bytes >= 2 * target.l2_bytes; }  // so they come from memory
   // whole() where a tile at `begin` lies before `end`, the extent's, else rest(); no branch where all tiles are of one kind.
-  void whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t tile,
-                     const std::function<void()>& whole, const std::function<void()>& rest);
+  void whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t tile, const std::function<void()>& whole,
+                     const std::function<void()>& rest);
   // Runs body over [begin, end) of the lane axis: `unroll` vectors a step, then single masked vectors; in a scope of its
   // own with the lane axis bound and the mask set. `unroll` 0: the masked vectors alone, the body stands once.
   void vector_loop(int axis, ValueId begin, ValueId end, int unroll, const std::function<void()>& body);
@@ -68,7 +68,7 @@ void lower_pointwise(Context& c);
 int transposed_axis(const ir::Kernel& kernel);
 void lower_transpose(Context& c);
 void lower_short_rows(Context& c);
-void lower_rows(Context& c);     // Lanes reductions, one parallel iteration a row
+void lower_rows(Context& c);        // Lanes reductions, one parallel iteration a row
 void lower_rows_split(Context& c);  // Lanes reductions of few long rows: blocks in parallel, then the rest
 // Columns reductions, vectorised across results: whole columns, or blocks of them in parallel, which runs of each row pass through.
 enum class ColumnProgram : uint8_t { Whole, Split, Runs };
@@ -85,7 +85,7 @@ struct PackedTile {
   int columns, rows;
   ValueId begin;
   int vectors;
-  ValueId end = -1, mask = -1;  // of the columns, where the tile may reach beyond them; the mask is the last vector's
+  ValueId end = -1, mask = -1;           // of the columns, where the tile may reach beyond them; the mask is the last vector's
   ValueId row_begin = -1, row_end = -1;  // -1: all rows
 };
 // Where its rows go: row r, counted from the first, from base + r * pitch on. Up to packed_slack rows behind the last are
@@ -111,7 +111,7 @@ bool scans_along_lines(const ir::Kernel& kernel);
 // Tiles of neighbouring columns, several vectors side by side, each a sub-vector of the nest.
 class ColumnTiles {
  public:
-  explicit ColumnTiles(Context& c);  // sets the nest's lane axis
+  explicit ColumnTiles(Context& c);         // sets the nest's lane axis
   int64_t width() const { return width_; }  // columns of a tile
   bool few() const { return few_; }         // columns: fewer than the widest tile has
   // A phase with `parts` iterations of `ns` for each tile: body(vectors) for a whole one; for the columns left at the

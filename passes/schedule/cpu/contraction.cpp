@@ -41,20 +41,20 @@ constexpr size_t kShortEpilogue = 8;  // instructions
 // About the rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
 // share out.
 constexpr int64_t kFewRows = 48, kManyRows = 240, kManyVectors = 16;
-constexpr int64_t kRowsOfCopy = 128;        // with more, packing costs little beside the product
-constexpr int kLeastRows = 6;               // fewer rows to a tile would wait for the panel's loads
-constexpr int kLeastInstructions = 20;      // about as many could be issued while the loads of a small tile are waited for
-constexpr int kLeastTiled = 3;              // rows: of fewer the last ones are computed twice
-constexpr int kRowsOfAny = 8;               // of a tile for any number of columns, at most: as many as hide the latency of a product
-constexpr int64_t kFirstCache = 16 << 10;   // bytes of a right operand that stay in it, however its tiles lie
-constexpr int kRowsOfRest = 8;              // of a tile of the columns left over, at most
-constexpr int kRowsApart = 8;               // each has an address in a register, and may have a line in the same set of the cache
+constexpr int64_t kRowsOfCopy = 128;       // with more, packing costs little beside the product
+constexpr int kLeastRows = 6;              // fewer rows to a tile would wait for the panel's loads
+constexpr int kLeastInstructions = 20;     // about as many could be issued while the loads of a small tile are waited for
+constexpr int kLeastTiled = 3;             // rows: of fewer the last ones are computed twice
+constexpr int kRowsOfAny = 8;              // of a tile for any number of columns, at most: as many as hide the latency of a product
+constexpr int64_t kFirstCache = 16 << 10;  // bytes of a right operand that stay in it, however its tiles lie
+constexpr int kRowsOfRest = 8;             // of a tile of the columns left over, at most
+constexpr int kRowsApart = 8;              // each has an address in a register, and may have a line in the same set of the cache
 
 struct RegisterTile {
-  int vectors = 1;             // of columns
-  int lines = 1;               // neighbours along the axis of lines, `vectors` of each
+  int vectors = 1;              // of columns
+  int lines = 1;                // neighbours along the axis of lines, `vectors` of each
   std::vector<int> rows = {1};  // of the tile; then of those that take what is left over
-  bool any_columns = false;    // the columns that whole tiles leave over go vector by vector, however many
+  bool any_columns = false;     // the columns that whole tiles leave over go vector by vector, however many
 };
 
 int accumulators(const Context& c) { return c.target.vector_registers() * 3 / 4; }
@@ -103,8 +103,15 @@ class TileChoice {
   // `item_bytes`: of the right operand. A panel of it of more than two vectors fits the second cache. A tile takes an even share of the
   // `lines` neighbouring lines that it may take together.
   TileChoice(const Context& c, int64_t rows, bool apart, int64_t columns, int64_t depth, int64_t item_bytes, int64_t lines)
-      : c_(c), rows_(rows), apart_(apart), columns_(columns), depth_(depth), item_bytes_(item_bytes), lines_(lines),
-        registers_(accumulators(c)), widest_(registers_ / kLeastRows) {}
+      : c_(c),
+        rows_(rows),
+        apart_(apart),
+        columns_(columns),
+        depth_(depth),
+        item_bytes_(item_bytes),
+        lines_(lines),
+        registers_(accumulators(c)),
+        widest_(registers_ / kLeastRows) {}
 
   // The tile for which all tiles take the fewest instructions. Unless the code runs often it is that for many rows, of which those left
   // over hardly count: one tile for all numbers of rows. A convolution's rows are its channels, which do not change.
@@ -224,9 +231,11 @@ class Contraction {
     tiled_ = row_ >= 0 && !depends(c_.kernel, right_, row_) && !nest_.varies(left_);
     if (tiled_) {
       const int64_t lines = line_ < 0 || packs() ? 1 : c.extent(line_);
-      const TileChoice choice(c, c.extent(row_), rows_lie_apart(), c.extent(column_), c.extent(k_), ir::item_size(nest_.instr(right_).dtype), lines);
+      const TileChoice choice(c, c.extent(row_), rows_lie_apart(), c.extent(column_), c.extent(k_),
+                              ir::item_size(nest_.instr(right_).dtype), lines);
       tile_ = choice.best(c.target.often);
-      if (!c.target.often) c.out.better_often = choice.is_better(choice.best(true), tile_) || (tile_.any_columns && columns_fill_and_lie_apart());
+      if (!c.target.often)
+        c.out.better_often = choice.is_better(choice.best(true), tile_) || (tile_.any_columns && columns_fill_and_lie_apart());
     }
     tile_.lines > 1 ? std::erase(batch_, line_) : line_ = -1;
     measure();
@@ -275,7 +284,9 @@ class Contraction {
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
     const int64_t panel_rows = std::max<int64_t>(ceil_div(ceil_div(rows, panels), tile_.rows[0]), 1) * tile_.rows[0];
     panels = ceil_div(rows, panel_rows);
-    const auto cost = [&](int64_t work) { return static_cast<double>(work * tile * tile_.lines * c_.extent(k_)) / (6.0 * nest_.lanes()) + 50; };
+    const auto cost = [&](int64_t work) {
+      return static_cast<double>(work * tile * tile_.lines * c_.extent(k_)) / (6.0 * nest_.lanes()) + 50;
+    };
     ns_ = cost(std::min(rows, panel_rows));
     pack_ns_ = cost(4);
     packs_ = packs();
@@ -287,8 +298,16 @@ class Contraction {
     const auto outermost = std::ranges::find_if(batch_, [&](int a) { return c_.extent(a) > 1; });
     if (outermost != batch_.end()) lengths_.free.push_back(*outermost);
     const DType dtype = nest_.instr(contract_).dtype;
-    lengths_.choices = {c_.is_small(), tiled_, tile_.any_columns, packs_, copies_, ir::product_in_chains(dtype, c_.extent(k_)),
-                        ir::product_in_groups(dtype, c_.extent(k_)), tiles_fill_rows(), tile_.vectors, tile_.lines};
+    lengths_.choices = {c_.is_small(),
+                        tiled_,
+                        tile_.any_columns,
+                        packs_,
+                        copies_,
+                        ir::product_in_chains(dtype, c_.extent(k_)),
+                        ir::product_in_groups(dtype, c_.extent(k_)),
+                        tiles_fill_rows(),
+                        tile_.vectors,
+                        tile_.lines};
     lengths_.choices.insert(lengths_.choices.end(), tile_.rows.begin(), tile_.rows.end());
   }
 
@@ -367,12 +386,14 @@ class Contraction {
     if (tile_.any_columns && tile_.vectors == 1) return bound(1, false);
     if (tile_.any_columns && !copies_) {
       const auto vector_by_vector = [&] { c_.loop(begin, end, nest_.lanes(), [&](ValueId at) { bound_at(at, 1, false); }); };
-      return nest_.when(c_.builder.op(Op::Le, {c_.add(begin, c_.literal(width)), end}), [&] { bound(tile_.vectors, true); }, vector_by_vector);
+      return nest_.when(
+          c_.builder.op(Op::Le, {c_.add(begin, c_.literal(width)), end}), [&] { bound(tile_.vectors, true); }, vector_by_vector);
     }
     const bool filled = c_.is_small() ? columns_fill_and_lie_apart() : columns % nest_.lanes() == 0;
     if (columns <= width) return bound(tile_.vectors, filled);
-    c_.whole_or_rest(begin, end, columns, width, [&] { bound(tile_.vectors, true); },
-                     [&] { bound(static_cast<int>(ceil_div(columns % width, nest_.lanes())), filled); });
+    c_.whole_or_rest(
+        begin, end, columns, width, [&] { bound(tile_.vectors, true); },
+        [&] { bound(static_cast<int>(ceil_div(columns % width, nest_.lanes())), filled); });
   }
 
   bool rows_lie_apart() const {
@@ -394,7 +415,9 @@ class Contraction {
     const ir::Axes axes = right.index.axes();
     const bool whole = std::all_of(axes.begin(), axes.end(), [&](int a) { return a == k_ || a == column_; });
     if (!whole || !along.ok || !across.ok || right.scale != 0 || !right.guards.empty()) return false;
-    c_.out.packing = Lowered::Packing{right.slot, -1, 0,
+    c_.out.packing = Lowered::Packing{right.slot,
+                                      -1,
+                                      0,
                                       {static_cast<int64_t>(right.dtype), c_.extent(k_), c_.extent(column_), along.value, across.value,
                                        right.index.constant_part(), nest_.lanes(), tile_.vectors}};
     return c_.kernel.buffer(right.slot).constant;
@@ -402,9 +425,11 @@ class Contraction {
 
   void pack_whole() {
     const int64_t width = int64_t{tile_.vectors} * nest_.lanes();
-    packed_ = {c_.buffer_of("packed", nest_.instr(right_).dtype, Space::Global, c_.length_slot(lengths_, kDepth, column_tiles_ * width)), -1, width};
+    packed_ = {c_.buffer_of("packed", nest_.instr(right_).dtype, Space::Global, c_.length_slot(lengths_, kDepth, column_tiles_ * width)),
+               -1, width};
     c_.out.packing->copy = packed_.buffer;
-    columns_of_tile(c_.begin_phase("pack", column_tiles_, pack_ns_), [&](const PackedTile& columns) { pack(c_, right_, columns, packed_); });
+    columns_of_tile(c_.begin_phase("pack", column_tiles_, pack_ns_),
+                    [&](const PackedTile& columns) { pack(c_, right_, columns, packed_); });
     c_.end_phase();
   }
 
@@ -483,24 +508,19 @@ class Contraction {
         });
       };
       const ValueId begin_k = c_.literal(0), end_k = nest_.extent(k_);
-      ir::product_in_chains(nest_.instr(contract_).dtype, c_.extent(k_))
-          ? chains(begin_k, end_k, chain, registers)
-          : chain(begin_k, end_k);
-      whole && (rows == 1 || epilogue_.size() <= kShortEpilogue) ? at_once(registers)
-                                                                 : row_by_row(at, registers);
+      ir::product_in_chains(nest_.instr(contract_).dtype, c_.extent(k_)) ? chains(begin_k, end_k, chain, registers) : chain(begin_k, end_k);
+      whole && (rows == 1 || epilogue_.size() <= kShortEpilogue) ? at_once(registers) : row_by_row(at, registers);
     });
   }
 
   // The chains of k, by chain(first, end), and what they come to (ir::add_product). Groups and totals lie in
   // memory.
   template <class Chain>
-  void chains(ValueId begin, ValueId end, const Chain& chain,
-              const std::vector<std::vector<ValueId>>& registers) {
+  void chains(ValueId begin, ValueId end, const Chain& chain, const std::vector<std::vector<ValueId>>& registers) {
     const DType dtype = nest_.instr(contract_).dtype;
     const int width = column_ < 0 ? 1 : nest_.lanes();
     const int64_t count = static_cast<int64_t>(registers.size() * registers[0].size()) * width;
-    const int32_t group =
-        b_.add_buffer({"group" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, count});
+    const int32_t group = b_.add_buffer({"group" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, count});
     const auto each_register = [&](const auto& f) {
       int64_t place = 0;
       for (const std::vector<ValueId>& row : registers) {
@@ -518,18 +538,16 @@ class Contraction {
         });
       });
     };
-    ir::product_in_groups(dtype, c_.extent(k_)) ? groups(begin, end, chains_of_group, group, count, width)
-                                                : chains_of_group(begin, end);
+    ir::product_in_groups(dtype, c_.extent(k_)) ? groups(begin, end, chains_of_group, group, count, width) : chains_of_group(begin, end);
     each_register([&](ValueId x, ValueId place) { b_.set(x, b_.load(group, place, width)); });
   }
 
   // chains(first, end) puts the sums of a group into the buffer `group`; there is the total of all in the
   // end.
-  void groups(ValueId begin, ValueId end, const std::function<void(ValueId first, ValueId end)>& chains,
-              int32_t group, int64_t count, int width) {
+  void groups(ValueId begin, ValueId end, const std::function<void(ValueId first, ValueId end)>& chains, int32_t group, int64_t count,
+              int width) {
     Reducer total = Reducer(b_, Op::Sum, nest_.instr(contract_).dtype).total();
-    const AccumulatorBuffers totals =
-        total.buffers("totals" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, count);
+    const AccumulatorBuffers totals = total.buffers("totals" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, count);
     const auto each = [&](const auto& f) { c_.loop(c_.literal(0), c_.literal(count), width, f); };
     const Accumulator zero = total.identity(width);
     each([&](ValueId place) { total.store(totals, place, zero); });
@@ -537,8 +555,7 @@ class Contraction {
     c_.loop(begin, end, length, [&](ValueId first) {
       chains(first, c_.piece_end(first, c_.literal(length), end));
       each([&](ValueId place) {
-        total.store(totals, place,
-                    total.combine(total.load(totals, place, width), {b_.load(group, place, width), -1}));
+        total.store(totals, place, total.combine(total.load(totals, place, width), {b_.load(group, place, width), -1}));
       });
     });
     each([&](ValueId place) { b_.store(group, place, total.result(total.load(totals, place, width))); });
@@ -568,8 +585,8 @@ class Contraction {
   void row_by_row(ValueId first_row, const std::vector<std::vector<ValueId>>& registers) {
     const int width = column_ < 0 ? 1 : nest_.lanes(), vectors = accumulators_of_row();
     const auto rows = static_cast<int>(registers.size());
-    int32_t products = b_.add_buffer({"products" + std::to_string(c_.out.tree.buffers.size()),
-                                      nest_.instr(contract_).dtype, Space::Local, -1, int64_t{rows} * vectors * width});
+    int32_t products = b_.add_buffer({"products" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(contract_).dtype, Space::Local,
+                                      -1, int64_t{rows} * vectors * width});
     for (int r = 0; r < rows; ++r) {
       for (int q = 0; q < vectors; ++q) {
         b_.store(products, c_.literal((int64_t{r} * vectors + q) * width), b_.get(registers[r][q]));
@@ -621,8 +638,7 @@ class Contraction {
   }
   // The first lane of a product that is the same in all columns.
   ValueId first_lane(ValueId x) {
-    for (int lanes = b_.type(x).lanes; lanes > 1; lanes /= 2)
-      x = b_.let(Op::Low, {x}, {b_.type(x).dtype, static_cast<int16_t>(lanes / 2)});
+    for (int lanes = b_.type(x).lanes; lanes > 1; lanes /= 2) x = b_.let(Op::Low, {x}, {b_.type(x).dtype, static_cast<int16_t>(lanes / 2)});
     return x;
   }
   template <class Product>
@@ -647,14 +663,14 @@ class Contraction {
   ir::TreeBuilder& b_;
   Value contract_ = -1, left_, right_;
   std::vector<Value> left_chain_, right_chain_;
-  bool swapped_ = false;  // left_ and right_ are the contraction's second and first operand
+  bool swapped_ = false;                        // left_ and right_ are the contraction's second and first operand
   int k_, row_ = -1, column_ = -1, line_ = -1;  // the axis of lines: -1 if a tile takes one
-  bool tiled_ = false;  // several rows to a tile
+  bool tiled_ = false;                          // several rows to a tile
   std::vector<int> batch_;
   std::vector<Value> epilogue_;
   RegisterTile tile_;
-  int vectors_ = 1;     // of the current columns
-  Panel packed_;        // the whole right operand, from the current columns on
+  int vectors_ = 1;                      // of the current columns
+  Panel packed_;                         // the whole right operand, from the current columns on
   bool packs_ = false, copies_ = false;  // the right operand: tile by tile, as a whole
   CodeLengths lengths_;
   int64_t column_tiles_ = 1, lines_ = 1;  // lines_: groups of lines that a tile takes
@@ -733,7 +749,7 @@ class FilledAxes {
     }
   }
 
-  static constexpr int64_t kFewProducts = 1 << 16;      // a row is computed four times
+  static constexpr int64_t kFewProducts = 1 << 16;       // a row is computed four times
   static constexpr int64_t kNowhere = int64_t{1} << 40;  // a distance that is no other one
 
   ir::Kernel& kernel_;

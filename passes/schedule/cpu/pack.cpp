@@ -43,7 +43,8 @@ void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& pan
   const int lanes_of_columns = nest.lanes(), lanes = std::min(lanes_of_columns, kTurned);
   nest.set_lane_axis(tile.rows, lanes);
   nest.set_sub_axes(std::array{tile.columns});
-  const ValueId width = c.literal(int64_t{tile.vectors} * lanes_of_columns), reach = tile.end < 0 ? width : c.minimum(width, c.sub(tile.end, tile.begin));
+  const ValueId width = c.literal(int64_t{tile.vectors} * lanes_of_columns),
+                reach = tile.end < 0 ? width : c.minimum(width, c.sub(tile.end, tile.begin));
   c.loop(c.literal(0), reach, lanes, [&](ValueId block) {
     const ValueId first = c.add(tile.begin, block), last = tile.end < 0 ? -1 : c.sub(tile.end, c.literal(1));
     for (int j = 0; j < lanes; ++j) {

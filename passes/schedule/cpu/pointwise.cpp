@@ -78,8 +78,7 @@ void lower_transpose(Context& c) {
     }
   }
   const int64_t rows = ceil_div(c.extent(other), kTileOuter), columns = ceil_div(c.extent(lane_axis), kTileInner);
-  ValueId t = c.begin_phase("tiles", c.product(outer) * rows * columns,
-                            2 * c.ns_per_element * kTileOuter * kTileInner);
+  ValueId t = c.begin_phase("tiles", c.product(outer) * rows * columns, 2 * c.ns_per_element * kTileOuter * kTileInner);
   auto [row_tiles, column_tile] = c.divide(t, nest.size(columns));
   ValueId row = c.mul(c.bind_outer(outer, row_tiles, rows).second, c.literal(kTileOuter)),
           column = c.mul(column_tile, c.literal(kTileInner));
@@ -113,10 +112,11 @@ void lower_pointwise(Context& c) {
     c.end_phase();
     return;
   }
-  c.run_phase("elements", c.parallel_but({lane_axis}), lane_axis, kChunk, c.ns_per_element, Context::Phases::One, [&](ValueId begin, ValueId end) {
-    std::vector<Value> inner = hoist(nest, all_instrs(c.kernel));
-    c.vector_loop(lane_axis, begin, end, c.unroll_for(inner.size()), [&] { emit_all(nest, inner); });
-  });
+  c.run_phase("elements", c.parallel_but({lane_axis}), lane_axis, kChunk, c.ns_per_element, Context::Phases::One,
+              [&](ValueId begin, ValueId end) {
+                std::vector<Value> inner = hoist(nest, all_instrs(c.kernel));
+                c.vector_loop(lane_axis, begin, end, c.unroll_for(inner.size()), [&] { emit_all(nest, inner); });
+              });
 }
 
 }  // namespace tenon::passes::cpu

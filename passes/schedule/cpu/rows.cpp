@@ -21,10 +21,10 @@ using ir::kReduceLanes;
 
 namespace {
 
-constexpr int kMostTogether = 4;  // rows side by side
-constexpr size_t kShortBody = 8;  // instructions of a loop that is worth unrolling so
-constexpr size_t kUnrolled = 3;   // that stand for each element of a chain
-constexpr int64_t kFewElements = 4096;      // of a single row: with fewer a launch takes longer than what other code would save
+constexpr int kMostTogether = 4;        // rows side by side
+constexpr size_t kShortBody = 8;        // instructions of a loop that is worth unrolling so
+constexpr size_t kUnrolled = 3;         // that stand for each element of a chain
+constexpr int64_t kFewElements = 4096;  // of a single row: with fewer a launch takes longer than what other code would save
 
 // The loops over rows and blocks of rows, 64 lanes at a time.
 class LaneLoops : protected RowStages {
@@ -121,7 +121,8 @@ class LaneLoops : protected RowStages {
     for_outer(l, range, [&](ValueId base) {
       const ValueId kept = kept_base(row_base, base);
       if (vectors > 1 && (is_small_ || inner_.size() > kLongBody)) {
-        return each_chain(l, range.begin, range.end, lanes, [&](ValueId begin, ValueId end) { in_memory(l, begin, end, kept, base, lanes.sums); });
+        return each_chain(l, range.begin, range.end, lanes,
+                          [&](ValueId begin, ValueId end) { in_memory(l, begin, end, kept, base, lanes.sums); });
       }
       const auto vector = [&](ValueId position, int q, bool masked, bool begins) {
         nest_.bind(lane_, position);
@@ -164,8 +165,7 @@ class LaneLoops : protected RowStages {
       Reducer sum = c_.reducer(v), total = sum.total();
       std::vector<Accumulator> parts;
       for (size_t q = 0; q < lanes.sums[n].size(); ++q) {
-        parts.push_back(in_chains(v) ? total.whole(total.read(lanes.totals[n][q]))
-                                     : sum.read(lanes.sums[n][q]));
+        parts.push_back(in_chains(v) ? total.whole(total.read(lanes.totals[n][q])) : sum.read(lanes.sums[n][q]));
       }
       results.push_back(sum.fold(std::move(parts)));
     });
@@ -178,15 +178,14 @@ class LaneLoops : protected RowStages {
   // body(begin, end) for each chain of a row's elements from `begin` to `end`; where there is a `group`,
   // whole chains are its groups of lanes one by one, without a loop.
   using Group = std::function<void(ValueId first, bool begins)>;  // `begins`: a chain
-  void each_chain(int l, ValueId begin, ValueId end, const Lanes& lanes,
-                  const std::function<void(ValueId begin, ValueId end)>& body, const Group& group = {}) {
+  void each_chain(int l, ValueId begin, ValueId end, const Lanes& lanes, const std::function<void(ValueId begin, ValueId end)>& body,
+                  const Group& group = {}) {
     if (!in_chains(reductions(l))) return body(begin, end);
     if (group) {
       const ValueId whole = c_.add(begin, b_.op(Op::And, {c_.sub(end, begin), c_.literal(-chain_length())}));
       c_.loop(begin, whole, chain_length(), [&](ValueId first) {
         end_chains(l, lanes);
-        for (int64_t j = 0; j < ir::kReduceChain; ++j)
-          group(c_.offset(first, j * group_), j == 0);
+        for (int64_t j = 0; j < ir::kReduceChain; ++j) group(c_.offset(first, j * group_), j == 0);
       });
       begin = whole;
     }
@@ -261,8 +260,8 @@ class LaneLoops : protected RowStages {
       Reducer reduce = c_.reducer(v);
       Accumulator element{nest_.vector(nest_.instr(v).args[0]), -1};
       if (reduce.has_index()) element.beside = lane_positions(position);
-      begins && nest_.mask() < 0 && in_chains(v) ? reduce.write(registers[n][q], element)
-                                                 : take(reduce, registers[n][q], element, nest_.mask());
+      begins&& nest_.mask() < 0 && in_chains(v) ? reduce.write(registers[n][q], element)
+                                                : take(reduce, registers[n][q], element, nest_.mask());
     });
   }
 
@@ -312,20 +311,19 @@ class LaneLoops : protected RowStages {
       results = reduce_block(l, whole_row(), -1);
     } else {
       auto partials = partial_buffers(l, Space::Local, blocks_);
-      c_.loop(c_.literal(0), nest_.size(blocks_), 1, [&](ValueId block) {
-        store_partials(l, reduce_block(l, block_range(block), -1), partials, block);
-      });
+      c_.loop(c_.literal(0), nest_.size(blocks_), 1,
+              [&](ValueId block) { store_partials(l, reduce_block(l, block_range(block), -1), partials, block); });
       each_result(l, [&](Value v, size_t n) { results.push_back(fold_partials(v, partials[n], -1)); });
     }
     each_result(l, [&](Value v, size_t n) { nest_.set(v, c_.reducer(v).result(results[n])); });
   }
 
   Context& c_;
-  int group_;         // virtual lanes in use
+  int group_;                    // virtual lanes in use
   bool one_vector_, one_group_;  // a row is not longer
   bool is_small_;                // vector by vector in a loop, whatever a row's length is
-  bool no_rest_ = false;  // rows are known to be whole groups
-  int together_ = 1;  // rows side by side in the current scope, each a sub-vector of the nest
+  bool no_rest_ = false;         // rows are known to be whole groups
+  int together_ = 1;             // rows side by side in the current scope, each a sub-vector of the nest
 };
 
 class Rows : LaneLoops {
@@ -384,8 +382,7 @@ class Rows : LaneLoops {
     for (const auto& full : plan_.full) {
       for (Value v : full) loops += std::max<int>(1, ir::info(nest_.instr(v).op).cost);
     }
-    return !rows_.empty() && epilogue >= 6 &&
-           (is_small_ || epilogue * 10 * c_.lanes > loops * static_cast<double>(count_ * length_));
+    return !rows_.empty() && epilogue >= 6 && (is_small_ || epilogue * 10 * c_.lanes > loops * static_cast<double>(count_ * length_));
   }
 
   void rows_by_blocks(double ns) {
@@ -435,8 +432,7 @@ class Rows : LaneLoops {
   // How many rows pay: as many as leave half the registers free, where all is read as it lies and something
   // is shared. Not with a masked loop as well: four times that code takes longer to compile than it saves.
   int rows_together() {
-    if (rows_.empty() || plan_.loops != 1 || plan_.full[0].size() > kShortBody || length_ % group_ != 0)
-      return 1;
+    if (rows_.empty() || plan_.loops != 1 || plan_.full[0].size() > kShortBody || length_ % group_ != 0) return 1;
     const std::vector<bool> apart = varying_along(c_.kernel, rows_.back());
     bool shared = false;
     for (Value v : plan_.full[0]) {

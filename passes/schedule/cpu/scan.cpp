@@ -27,8 +27,7 @@ class Lines : Staged {
     const int64_t length = c_.extent(serial_);
     keep_values();
     const std::vector<int> parallel = c_.axes(AxisKind::Parallel);
-    ValueId line = c_.begin_phase("lines", c_.product(parallel),
-                                  (c_.ns_per_element + 1) * static_cast<double>(length) + 20);
+    ValueId line = c_.begin_phase("lines", c_.product(parallel), (c_.ns_per_element + 1) * static_cast<double>(length) + 20);
     nest_.bind_linear(parallel, line);
     std::vector<Value> inner;
     for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
@@ -64,8 +63,7 @@ class Lines : Staged {
   void keep_values() {
     auto keep = [&](Value v) {
       if (!nest_.varies(v) || carry_.count(v) != 0) return;
-      carry_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype,
-                                Space::Local, -1, kScanChunk});
+      carry_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype, Space::Local, -1, kScanChunk});
     };
     for (Value v : plan_.carried) keep(v);
     for (const std::vector<Value>& scans : plan_.reductions) {
@@ -122,9 +120,8 @@ void lower_scan_lines(Context& c) { Lines(c).lower(); }
 void lower_scan_columns(Context& c) {
   ColumnTiles tiles(c);
   const double ns = c.ns_per_element * static_cast<double>(c.extent(c.axes(AxisKind::Serial).front()) * tiles.width()) + 20;
-  tiles.run("columns", ns, [&](int vectors) {
-    walk_lines(c, [&](Value v, const std::function<void(int)>& f) { tiles.each(v, vectors, f); });
-  });
+  tiles.run("columns", ns,
+            [&](int vectors) { walk_lines(c, [&](Value v, const std::function<void(int)>& f) { tiles.each(v, vectors, f); }); });
 }
 
 }  // namespace tenon::passes::cpu

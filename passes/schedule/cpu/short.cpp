@@ -31,8 +31,8 @@ bool is_worth_a_length(const ir::Kernel& kernel, bool often) {
   constexpr int64_t kFewestPoints = 16384;
   return often || kernel.extent_of(AxisKind::Parallel) * kernel.extent_of(AxisKind::Inner) >= kFewestPoints;
 }
-constexpr int64_t kChunkRows = 1024;       // rows that one parallel iteration takes
-constexpr size_t kMostInstrs = 1500;       // unrolled; beyond, compiling takes longer than it is worth
+constexpr int64_t kChunkRows = 1024;  // rows that one parallel iteration takes
+constexpr size_t kMostInstrs = 1500;  // unrolled; beyond, compiling takes longer than it is worth
 
 // Where the elements of a row lie from its first one on, if the rows lie one behind the other.
 struct Block {
@@ -199,8 +199,7 @@ class ShortSchedule {
       for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
         const Instr& in = nest_.instr(v);
         bool store = in.op == Op::Store;
-        if (stage[v] != s || in.op == Op::Const || in.op == Op::Scalar || ir::is_reduce(in.op) ||
-            (nest_.varies(v) || store) != varying)
+        if (stage[v] != s || in.op == Op::Const || in.op == Op::Scalar || ir::is_reduce(in.op) || (nest_.varies(v) || store) != varying)
           continue;
         bool block = nest_.varies(v) && blocks_[v].has_value();
         (block ? store ? writes : reads : nest_.apart(v) ? points : once).push_back(v);
@@ -214,8 +213,7 @@ class ShortSchedule {
       nest_.set_sub(0);
       for (Value v : writes) write_block(v);
       for (Value v = 0; v < static_cast<Value>(c_.kernel.instrs.size()); ++v) {
-        if (ir::is_reduce(nest_.instr(v).op) && stage[v] == s + 1 && nest_.varies(v) == varying)
-          reduce(v);
+        if (ir::is_reduce(nest_.instr(v).op) && stage[v] == s + 1 && nest_.varies(v) == varying) reduce(v);
       }
     }
   }
@@ -228,12 +226,12 @@ class ShortSchedule {
   std::vector<Piece> pieces(Value v) {
     std::vector<Piece> result;
     ValueId first = nest_.position_of(v), left = -1;
-    if (nest_.mask() >= 0)
-      left = c_.mul(c_.sub(end_, nest_.axis_value(rows_.lane)), c_.literal(rows_.count));
+    if (nest_.mask() >= 0) left = c_.mul(c_.sub(end_, nest_.axis_value(rows_.lane)), c_.literal(rows_.count));
     for (int64_t k = 0; k < rows_.count; ++k) {
       int64_t within = k * nest_.lanes(), offset = blocks_[v]->first + within;
       ValueId at = c_.offset(first, offset);
-      result.push_back({at, left < 0 ? -1 : nest_.tail_mask(c_.literal(within), left), left < 0 || k == 0 ? -1 : c_.less(c_.literal(within), left)});
+      result.push_back(
+          {at, left < 0 ? -1 : nest_.tail_mask(c_.literal(within), left), left < 0 || k == 0 ? -1 : c_.less(c_.literal(within), left)});
     }
     return result;
   }

@@ -71,7 +71,8 @@ void Attention::lower() {
 
 void Attention::sum_deltas() {
   constexpr int kThreads = 8;
-  const auto run = static_cast<int>(std::min({grad_.together, result_.together, ir::is_half(heads_.dtype) ? int64_t{8} : int64_t{kVector}}));
+  const auto run =
+      static_cast<int>(std::min({grad_.together, result_.together, ir::is_half(heads_.dtype) ? int64_t{8} : int64_t{kVector}}));
   deltas_ = c_.buffer("deltas", sums_, Space::Global, buffers_.batches() * query_.count);
   begin("deltas", query_, {c_.out.tree.threads / kThreads, 1});
   const auto [group, thread] = c_.divide(c_.thread(), c_.literal(kThreads));

@@ -112,8 +112,8 @@ class Attention {
   TileExtents tile_extents_{1, 1};
   std::vector<ValueId> bases_;  // the batch in each buffer
   ValueId batch_ = -1;
-  ValueId first_row_ = -1;      // of the block
-  ValueId lane_ = -1;           // of the thread in its warp
+  ValueId first_row_ = -1;  // of the block
+  ValueId lane_ = -1;       // of the thread in its warp
 };
 
 bool threads_take(const Form::Attention& heads, const ir::GpuTarget& target);

@@ -31,7 +31,9 @@ constexpr AttentionTile kAttentionTiles[] = {{4, 4}, {2, 4}, {1, 4}, {1, 2}, {1,
 // How the columns of a tile [.., width] fall to the threads of a row: runs of so many neighbours.
 struct Columns {
   explicit Columns(int64_t width)
-      : run(width > 2 * kColumnGroups ? kVector : width > kColumnGroups ? 2 : 1),
+      : run(width > 2 * kColumnGroups ? kVector
+            : width > kColumnGroups   ? 2
+                                      : 1),
         padded(round_up(width, int64_t{run} * kColumnGroups)) {}
   int run;
   int64_t padded;
@@ -97,18 +99,15 @@ class AttentionOfThreads : public Attention {
   // body(i, j): row and column of the scores that a thread has, and their place.
   template <typename Body>
   void each_score(const Body& body) {
-    each(tile_.of_rows, [&](ValueId i) {
-      each(tile_.of_columns, [&](ValueId j) { body(i, j, c_.add(c_.mul(i, c_.literal(tile_.of_columns)), j)); });
-    });
+    each(tile_.of_rows,
+         [&](ValueId i) { each(tile_.of_columns, [&](ValueId j) { body(i, j, c_.add(c_.mul(i, c_.literal(tile_.of_columns)), j)); }); });
   }
   void accumulate(int32_t buffer, ValueId at, ValueId x, ValueId y) {
     b_.store(buffer, at, b_.op(Op::Fma, {x, y, b_.load(buffer, at, 1)}));
   }
 
   ValueId row(ValueId i) { return c_.add(c_.add(first_row_, own_row_), i); }
-  ValueId column(ValueId first_column, ValueId j) {
-    return c_.add(c_.add(first_column, c_.mul(place_, c_.literal(tile_.of_columns))), j);
-  }
+  ValueId column(ValueId first_column, ValueId j) { return c_.add(c_.add(first_column, c_.mul(place_, c_.literal(tile_.of_columns))), j); }
 
   // The sum or the maximum over the threads of a row, in each of them.
   ValueId over_row(Op op, ValueId x) {
@@ -182,8 +181,7 @@ class AttentionOfThreads : public Attention {
   // --- products
 
   // sums[i][j] += left[k][own row i] * right[k][own column j] for k in 0..depth, a multiple of four.
-  void multiply(ValueId depth, int32_t left, int64_t offset, int32_t right, int64_t right_pitch, const Columns& columns,
-                int32_t sums) {
+  void multiply(ValueId depth, int32_t left, int64_t offset, int32_t right, int64_t right_pitch, const Columns& columns, int32_t sums) {
     const int width = columns.of_thread();
     const int32_t of_right = local("right", width);
     const ValueId first_column = c_.mul(place_, c_.literal(columns.run));
@@ -262,9 +260,8 @@ class AttentionOfThreads : public Attention {
           };
           if (vectors) {
             each(kVector, [&](ValueId lane) { b_.store(four, lane, value(lane)); });
-            c_.nest.when(to.width == columns.padded ? -1 : c_.less(first, width(to)), [&] {
-              b_.store(to.buffer, place_of(to, row(i), first), b_.load(four, c_.literal(0), kVector));
-            });
+            c_.nest.when(to.width == columns.padded ? -1 : c_.less(first, width(to)),
+                         [&] { b_.store(to.buffer, place_of(to, row(i), first), b_.load(four, c_.literal(0), kVector)); });
             return;
           }
           each(columns.run, [&](ValueId lane) {
@@ -279,7 +276,8 @@ class AttentionOfThreads : public Attention {
   // --- phase attend
 
   void attend() override {
-    const std::optional<int32_t> result = buffers_.result_of(ir::AttentionResult::Output), lse = buffers_.result_of(ir::AttentionResult::Lse);
+    const std::optional<int32_t> result = buffers_.result_of(ir::AttentionResult::Output),
+                                 lse = buffers_.result_of(ir::AttentionResult::Lse);
     begin_tile("attend", query_);
     const int32_t most = local("most", tile_.of_rows), sum = local("sum", tile_.of_rows);
     const int64_t results = int64_t{tile_.of_rows} * Columns(value_.width).of_thread();
@@ -403,9 +401,8 @@ class AttentionOfThreads : public Attention {
 }  // namespace
 
 bool threads_take(const Form::Attention& heads, const ir::GpuTarget& target) {
-  return std::any_of(std::begin(kAttentionTiles), std::end(kAttentionTiles), [&](const AttentionTile& tile) {
-    return fits(tile, heads, false, target) && fits(tile, heads, true, target);
-  });
+  return std::any_of(std::begin(kAttentionTiles), std::end(kAttentionTiles),
+                     [&](const AttentionTile& tile) { return fits(tile, heads, false, target) && fits(tile, heads, true, target); });
 }
 
 void call_attention_of_threads(Context& c, const Call& call) { AttentionOfThreads(c, call).lower(); }

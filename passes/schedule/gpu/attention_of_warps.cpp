@@ -26,9 +26,9 @@ namespace {
 
 constexpr int kExtent = ir::kTileExtent, kLanes = ir::kTileLanes;
 constexpr int kWarps = 4, kThreadsOfRow = 4;
-constexpr int kHalves = 2;        // of a tile: a thread has rows, and pairs of columns, in both
-constexpr int kStages = 2;        // tiles of the other side in shared memory
-constexpr int kMostNumbers = 168; // registers of a thread; the others hold operands and places
+constexpr int kHalves = 2;         // of a tile: a thread has rows, and pairs of columns, in both
+constexpr int kStages = 2;         // tiles of the other side in shared memory
+constexpr int kMostNumbers = 168;  // registers of a thread; the others hold operands and places
 
 int tiles_of(int64_t width) { return static_cast<int>(ceil_div(width, kExtent)); }
 int64_t pitch_of(int64_t width) { return round_up(width, kExtent); }
@@ -139,12 +139,12 @@ class AttentionOfWarps : public Attention {
       each(2, [&](ValueId near) { body(c_.add(at, near), c_.add(column, near)); });
     });
   }
-  ValueId row_in_block(ValueId r) {
-    return c_.add(c_.add(warp_row_, row_in_tile_), c_.mul(r, c_.literal(8)));
-  }
+  ValueId row_in_block(ValueId r) { return c_.add(c_.add(warp_row_, row_in_tile_), c_.mul(r, c_.literal(8))); }
   ValueId row(ValueId r) { return c_.add(first_row_, row_in_block(r)); }
   ValueId over_row(Op op, ValueId x) {
-    return over_group(c_, kThreadsOfRow, lane_, x, [&](ValueId a, ValueId b) { return op == Op::Max ? b_.fast(op, {a, b}) : b_.op(op, {a, b}); });
+    return over_group(c_, kThreadsOfRow, lane_, x, [&](ValueId a, ValueId b) {
+      return op == Op::Max ? b_.fast(op, {a, b}) : b_.op(op, {a, b});
+    });
   }
 
   // --- staging: `rows` rows of a matrix from `first` on; what it has not is 0
@@ -160,25 +160,30 @@ class AttentionOfWarps : public Attention {
     const int across = std::clamp(words, threads() / rows, c_.target.warp), at_once = threads() / across;
     const auto [down, word] = c_.divide(c_.thread(), c_.literal(across));
     const ValueId begin = c_.mul(word, c_.literal(lanes));
-    c_.loop(c_.literal(0), c_.literal(padded), int64_t{across} * lanes, [&, down = down](ValueId step) {
-      const ValueId element = c_.add(begin, step);
-      c_.nest.when(padded % (int64_t{across} * lanes) == 0 ? -1 : c_.less(element, c_.literal(padded)), [&] {
-        std::vector<ValueId> taken, places;  // all are under way before the first is stored
-        for (int k = 0; k < rows / at_once; ++k) {
-          const ValueId in_tile = c_.offset(down, int64_t{k} * at_once), row = c_.add(first, in_tile), there = inside(m, row, rows, element, padded);
-          const bool alike = at_once % kTurns == 0;  // then a piece costs no instruction but the first
-          const ValueId place = pieces.place(c_, alike ? down : in_tile, element);
-          places.push_back(c_.offset(base < 0 ? place : c_.add(base, place), alike ? int64_t{k} * at_once * pieces.pitch() : 0));
-          if (is_copied(m)) b_.copy_async(to, places.back(), m.buffer, place_of(m, row, element), there);
-          else taken.push_back(b_.load(m.buffer, place_of(m, row, element), 1, there));
-        }
-        for (size_t k = 0; k < taken.size(); ++k) b_.store(to, places[k], taken[k]);
-      });
-    }, true);
+    c_.loop(
+        c_.literal(0), c_.literal(padded), int64_t{across} * lanes,
+        [&, down = down](ValueId step) {
+          const ValueId element = c_.add(begin, step);
+          c_.nest.when(padded % (int64_t{across} * lanes) == 0 ? -1 : c_.less(element, c_.literal(padded)), [&] {
+            std::vector<ValueId> taken, places;  // all are under way before the first is stored
+            for (int k = 0; k < rows / at_once; ++k) {
+              const ValueId in_tile = c_.offset(down, int64_t{k} * at_once), row = c_.add(first, in_tile),
+                            there = inside(m, row, rows, element, padded);
+              const bool alike = at_once % kTurns == 0;  // then a piece costs no instruction but the first
+              const ValueId place = pieces.place(c_, alike ? down : in_tile, element);
+              places.push_back(c_.offset(base < 0 ? place : c_.add(base, place), alike ? int64_t{k} * at_once * pieces.pitch() : 0));
+              if (is_copied(m)) b_.copy_async(to, places.back(), m.buffer, place_of(m, row, element), there);
+              else taken.push_back(b_.load(m.buffer, place_of(m, row, element), 1, there));
+            }
+            for (size_t k = 0; k < taken.size(); ++k) b_.store(to, places[k], taken[k]);
+          });
+        },
+        true);
   }
 
   // fill and use of run_ring, over the tiles that the block's rows see, as first column and stage.
-  void each_in_ring(const Matrix& other, const Matrix& other_value, bool over_keys, bool own_copied, const RingStep& fill, const RingStep& use) {
+  void each_in_ring(const Matrix& other, const Matrix& other_value, bool over_keys, bool own_copied, const RingStep& fill,
+                    const RingStep& use) {
     const auto [begin, end] = seen(other, over_keys);
     run_ring(c_, {begin, end, tile_.columns(), kStages, own_copied || is_copied(other) || is_copied(other_value)}, fill, use);
   }
@@ -207,7 +212,8 @@ class AttentionOfWarps : public Attention {
     fill(sums, sums_of(tile_.across), 0);
     each(tiles_of(width), [&](ValueId k) {
       const ValueId element = c_.mul(k, c_.literal(kExtent));
-      const auto left = tiles_down([&](int i) { return read.left->load(c_, own, -1, warp_row_, c_.literal(int64_t{kExtent} * i), element); });
+      const auto left =
+          tiles_down([&](int i) { return read.left->load(c_, own, -1, warp_row_, c_.literal(int64_t{kExtent} * i), element); });
       each(tile_.across, [&](ValueId j) {
         accumulate(left, read.right->load(c_, other, base, -1, c_.mul(j, c_.literal(kExtent)), element), sums, tile_.across, j);
       });
@@ -226,7 +232,8 @@ class AttentionOfWarps : public Attention {
         return b_.op(Op::Cast, {b_.load(scores, at, kLanes)}, heads_.dtype);
       });
       const ValueId line = c_.mul(k, c_.literal(kExtent));
-      each(across, [&](ValueId j) { accumulate(left, read.load(c_, other, base, -1, line, c_.mul(j, c_.literal(kExtent))), sums, across, j); });
+      each(across,
+           [&](ValueId j) { accumulate(left, read.load(c_, other, base, -1, line, c_.mul(j, c_.literal(kExtent))), sums, across, j); });
     });
   }
 
@@ -241,8 +248,9 @@ class AttentionOfWarps : public Attention {
   // Scales and masks the scores of a tile whose columns begin at `first`. Most tiles of a causal attention need no mask.
   void mask_scores(ValueId first, const Matrix& other, bool over_keys) {
     if (scaled_first()) {
-      each(sums_of(tile_.across),
-           [&](ValueId at) { b_.store(scores_, at, b_.op(Op::Mul, {b_.load(scores_, at, 1), number(exponent())})); });
+      each(sums_of(tile_.across), [&](ValueId at) {
+        b_.store(scores_, at, b_.op(Op::Mul, {b_.load(scores_, at, 1), number(exponent())}));
+      });
     }
     const bool ends = other.count % tile_.columns() != 0;
     if (!ends && !causal_ && mask_.buffer < 0) return;
@@ -268,9 +276,7 @@ class AttentionOfWarps : public Attention {
   }
 
   ValueId power(ValueId x) { return b_.fast(Op::Exp2, {x}); }
-  ValueId exponent_of(ValueId score, ValueId subtracted) {
-    return b_.op(Op::Fma, {score, number(unit()), b_.op(Op::Neg, {subtracted})});
-  }
+  ValueId exponent_of(ValueId score, ValueId subtracted) { return b_.op(Op::Fma, {score, number(unit()), b_.op(Op::Neg, {subtracted})}); }
 
   // --- results
 
@@ -312,7 +318,8 @@ class AttentionOfWarps : public Attention {
   // --- phase attend
 
   void attend() override {
-    const std::optional<int32_t> result = buffers_.result_of(ir::AttentionResult::Output), lse = buffers_.result_of(ir::AttentionResult::Lse);
+    const std::optional<int32_t> result = buffers_.result_of(ir::AttentionResult::Output),
+                                 lse = buffers_.result_of(ir::AttentionResult::Lse);
     begin_tile("attend", query_);
     const int32_t most = local("most", rows_of_thread()), sum = local("sum", rows_of_thread());
     const int32_t mixed = zeros("mixed", value_.width, result.has_value());
@@ -344,8 +351,9 @@ class AttentionOfWarps : public Attention {
   void normalise(int32_t most, int32_t sum, int32_t mixed) {
     each_row([&](ValueId r) {
       const ValueId before = b_.load(most, r, 1), greatest = b_.var(before);
-      each_of_row(r, tile_.across,
-                  [&](ValueId at, ValueId) { b_.set(greatest, b_.fast(Op::Max, {b_.get(greatest), b_.load(scores_, at, 1)})); });
+      each_of_row(r, tile_.across, [&](ValueId at, ValueId) {
+        b_.set(greatest, b_.fast(Op::Max, {b_.get(greatest), b_.load(scores_, at, 1)}));
+      });
       const ValueId now = over_row(Op::Max, b_.get(greatest));
       const ValueId scaled = b_.op(Op::Mul, {now, number(unit())});
       const ValueId subtracted = b_.op(Op::Where, {b_.op(Op::Eq, {now, infinity()}), number(0), scaled});
@@ -359,8 +367,9 @@ class AttentionOfWarps : public Attention {
       b_.store(most, r, now);
       b_.store(sum, r, b_.get(total));
       if (mixed < 0) return;
-      each_of_row(r, tiles_of(value_.width),
-                  [&](ValueId at, ValueId) { b_.store(mixed, at, b_.op(Op::Mul, {b_.load(mixed, at, 1), factor})); });
+      each_of_row(r, tiles_of(value_.width), [&](ValueId at, ValueId) {
+        b_.store(mixed, at, b_.op(Op::Mul, {b_.load(mixed, at, 1), factor}));
+      });
     });
   }
 
@@ -435,13 +444,13 @@ class AttentionOfWarps : public Attention {
   struct Readers {
     std::optional<TileReader> left, right, turned;
   };
-  Readers readers_[2];                      // of matrices as wide as keys, and as values
+  Readers readers_[2];                                                 // of matrices as wide as keys, and as values
   int32_t own_ = -1, own_value_ = -1, other_ = -1, other_value_ = -1;  // shared: the block's rows; a tile of the other side
   int32_t lse_ = -1, delta_ = -1;                                      // shared: of the other side's queries
   // The state of one phase:
-  int32_t scores_ = -1;                     // of a thread: its scores, then p
-  ValueId warp_row_ = -1;                   // of the warp in the block
-  ValueId row_in_tile_ = -1, pair_ = -1;    // of the thread in a tile of 16x16: its first row and column
+  int32_t scores_ = -1;                   // of a thread: its scores, then p
+  ValueId warp_row_ = -1;                 // of the warp in the block
+  ValueId row_in_tile_ = -1, pair_ = -1;  // of the thread in a tile of 16x16: its first row and column
 };
 
 }  // namespace

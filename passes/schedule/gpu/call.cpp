@@ -12,9 +12,7 @@ ValueId combined(Context& c, Op op, ValueId a, ValueId b) {
   return c.builder.op(Op::Cast, {c.builder.op(op, {wide(a), wide(b)})}, dtype);
 }
 
-ValueId index_cast(Context& c, ValueId x, DType to) {
-  return c.builder.type(x).dtype == to ? x : c.builder.op(Op::Cast, {x}, to);
-}
+ValueId index_cast(Context& c, ValueId x, DType to) { return c.builder.type(x).dtype == to ? x : c.builder.op(Op::Cast, {x}, to); }
 
 CheckedIndex checked(Context& c, ValueId index, ValueId size) {
   const ValueId zero = c.builder.constant(ir::constant(DType::I64, int64_t{0}));

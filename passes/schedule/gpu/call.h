@@ -36,11 +36,11 @@ void widen_index(Context& c, int64_t elements);
 struct SortedLines {
   int64_t lines, count;
   DType key;
-  int64_t first, wanted;  // ranks that are asked for
-  bool side_by_side;      // neighbours in memory belong to neighbouring lines
-  std::function<ValueId(ValueId line, ValueId at)> read;                                      // a key
+  int64_t first, wanted;                                                              // ranks that are asked for
+  bool side_by_side;                                                                  // neighbours in memory belong to neighbouring lines
+  std::function<ValueId(ValueId line, ValueId at)> read;                              // a key
   std::function<void(ValueId line, ValueId rank, ValueId key, ValueId place)> write;  // the rank less `first`
-  int64_t elements() const;  // at most so many in scratch
+  int64_t elements() const;                                                           // at most so many in scratch
 };
 DType key_type(DType dtype);
 void sort_lines(Context& c, const SortedLines& lines);

@@ -14,7 +14,6 @@
 namespace tenon::passes::gpu {
 namespace {
 
-
 // All numbers of a part count words of `elements` elements.
 bool in_words(const ir::JoinPart& part, int64_t elements) {
   if (elements == 1) return true;
@@ -123,7 +122,7 @@ class Join {
       const ValueId to = moved(places[1], work.part.to);
       const int lanes = work.vectors ? kQuad : 1;
       const ValueId value = work.part.scalar >= 0 ? filled(c_.builder.scalar(work.part.scalar), lanes)
-                                                 : c_.builder.load(work.part.buffer, moved(places[0], work.part.from), lanes);
+                                                  : c_.builder.load(work.part.buffer, moved(places[0], work.part.from), lanes);
       c_.builder.store(result_, to, value);
     });
   }

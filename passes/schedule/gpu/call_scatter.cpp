@@ -64,7 +64,7 @@ class Scatter {
   }
 
   void sort_and_add() {
-    Points lines(1);  // of the index, as it is in memory
+    Points lines(1);                               // of the index, as it is in memory
     std::vector<int64_t> steps(shape_.size(), 0);  // from place to place of what is sorted
     int64_t step = shape_[dim_];
     for (size_t d = 0; d < shape_.size(); ++d) {

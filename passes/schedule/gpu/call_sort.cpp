@@ -87,10 +87,13 @@ class Sorter {
   // body(i) for i of 0..count that are this thread's.
   template <typename Body>
   void share(int64_t count, const Body& body) {
-    c_.loop(c_.literal(0), c_.literal(count), c_.target.threads, [&](ValueId base) {
-      const ValueId i = c_.add(base, c_.thread());
-      c_.nest.when(c_.below(i, count, c_.target.threads), [&] { body(i); });
-    }, true);
+    c_.loop(
+        c_.literal(0), c_.literal(count), c_.target.threads,
+        [&](ValueId base) {
+          const ValueId i = c_.add(base, c_.thread());
+          c_.nest.when(c_.below(i, count, c_.target.threads), [&] { body(i); });
+        },
+        true);
   }
 
   void sort_tiles() {
@@ -214,10 +217,10 @@ class Sorter {
   ir::TreeBuilder& b_;
   const SortedLines& l_;
   int64_t tile_ = kSortedTile, run_ = kSortedTile;  // keys in a tile, and in a run of it
-  int64_t runs_;       // of a line
-  bool cut_ = false;   // a run keeps the first `kept_` keys alone
-  int64_t kept_ = 0;   // keys of a run, of all but a line's last one at least
-  int64_t length_ = 0; // keys of a line, in all its runs
+  int64_t runs_;                                    // of a line
+  bool cut_ = false;                                // a run keeps the first `kept_` keys alone
+  int64_t kept_ = 0;                                // keys of a run, of all but a line's last one at least
+  int64_t length_ = 0;                              // keys of a line, in all its runs
   int32_t keys_, places_;
   Runs from_{-1, -1}, to_{-1, -1};
 };

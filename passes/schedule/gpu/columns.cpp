@@ -73,7 +73,8 @@ class Columns : ColumnStages {
     if (blocks_ >= kManyBlocks) return fold_in_tiles(l, partials);
     each_column("columns" + std::to_string(l), [&](ValueId column) {
       const auto block_place = [&](ValueId number, int) { return c_.add(c_.mul(number, nest_.size(columns_)), column); };
-      fold_blocks(l, partials, block_place, [column](int) { return column; }, columns_);
+      fold_blocks(
+          l, partials, block_place, [column](int) { return column; }, columns_);
     });
   }
 
@@ -88,8 +89,7 @@ class Columns : ColumnStages {
 
     const ValueId block = c_.begin_phase("columns" + std::to_string(l), ceil_div(columns_, together));
     const ValueId first = c_.mul(block, c_.literal(together));
-    const ValueId blocks = nest_.size(blocks_), width = c_.literal(tile / together),
-                  is_adding = c_.less(c_.thread(), c_.literal(together));
+    const ValueId blocks = nest_.size(blocks_), width = c_.literal(tile / together), is_adding = c_.less(c_.thread(), c_.literal(together));
     std::vector<Column> totals = open_totals(l);
     c_.loop(c_.literal(0), blocks, tile / together, [&](ValueId base) {
       c_.loop(c_.thread(), c_.literal(tile), c_.target.threads, [&](ValueId element) {
@@ -107,8 +107,7 @@ class Columns : ColumnStages {
       nest_.when(is_adding, [&] {
         c_.loop(c_.literal(0), c_.minimum(width, c_.sub(blocks, base)), 1, [&](ValueId number) {
           const ValueId place = c_.add(c_.mul(number, c_.literal(together)), c_.thread());
-          for (Column& total : totals)
-            total.take(c_.reducer(total.reduction).load(tiles[total.number], place));
+          for (Column& total : totals) total.take(c_.reducer(total.reduction).load(tiles[total.number], place));
         });
       });
       b_.barrier();

@@ -33,8 +33,8 @@ DType index_type(const ir::Kernel& kernel) {
   for (const Instr& instr : kernel.instrs) {
     largest = std::max(largest, magnitude(instr.index));
     for (const ir::Guard& guard : instr.guards) {
-      largest = std::max({largest, magnitude(guard.value), std::abs(static_cast<double>(guard.lo)),
-                          std::abs(static_cast<double>(guard.hi))});
+      largest =
+          std::max({largest, magnitude(guard.value), std::abs(static_cast<double>(guard.lo)), std::abs(static_cast<double>(guard.hi))});
     }
   }
   return largest < static_cast<double>(std::numeric_limits<int32_t>::max() - kOverhang) ? DType::I32 : DType::I64;

@@ -28,9 +28,7 @@ struct Context : passes::Context {
     end_phase();
   }
   // Whether item < count, where `together` of them start at once; -1 if that is certain.
-  ValueId below(ValueId item, int64_t count, int64_t together) {
-    return count % together == 0 ? -1 : less(item, nest.size(count));
-  }
+  ValueId below(ValueId item, int64_t count, int64_t together) { return count % together == 0 ? -1 : less(item, nest.size(count)); }
 
  private:
   ValueId thread_ = -1;

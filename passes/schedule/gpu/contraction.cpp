@@ -1,9 +1,9 @@
 // Contractions on a GPU. Each output is one accumulator (beyond one chain of k, with what its chains come
 // to), and k runs in order, whatever the program.
 //
-//   tiles     (contraction, contraction mma) a block of threads takes a tile of the product, each thread or each warp a part of it in registers (sums.h). Slices
-//             of k of both operands pass through a ring in shared memory (ring.h); what they are computed from is evaluated on the
-//             way, once a tile. Then the epilogue of the sums; store.
+//   tiles     (contraction, contraction mma) a block of threads takes a tile of the product, each thread or each warp a part of it in
+//             registers (sums.h). Slices of k of both operands pass through a ring in shared memory (ring.h); what they are computed
+//             from is evaluated on the way, once a tile. Then the epilogue of the sums; store.
 //   windows   the same of windows of an image with few channels, which lies in shared memory once (windows.h): no slices.
 //   outputs   a thread takes one output and reads its operands from memory: tiny products, of which any tile would be
 //             mostly empty.
@@ -81,7 +81,7 @@ class ContractionPlan {
   Operand left_, right_;
   std::vector<int> batch_;
   std::vector<Value> of_batch_, of_row_, of_column_, of_element_;  // the epilogue, by what it varies along
-  const Tile* tile_ = nullptr;  // null: a thread an output, or windows
+  const Tile* tile_ = nullptr;                                     // null: a thread an output, or windows
   std::optional<Windows> windows_;
   std::optional<WindowTile> window_tile_;  // nothing: no windows, or tiles are faster
 
@@ -163,8 +163,16 @@ class ContractionPlan {
 
   void choose() {
     const bool scattered = right_.along_depth && !right_.axes.empty(), halves = multiplies_halves();
-    const ProductShape shape{kernel_.instr(contract_).dtype, product(batch_), left_.extent, right_.extent, depth_,
-                             left_.cost, right_.cost, scattered, halves, is_copied(left_, halves) && is_copied(right_, halves)};
+    const ProductShape shape{kernel_.instr(contract_).dtype,
+                             product(batch_),
+                             left_.extent,
+                             right_.extent,
+                             depth_,
+                             left_.cost,
+                             right_.cost,
+                             scattered,
+                             halves,
+                             is_copied(left_, halves) && is_copied(right_, halves)};
     const TileChoice choice = choose_tile(shape, target_);
     tile_ = choice.tile;
     if (tile_ && tile_->worker == Worker::Warp) return;
@@ -238,10 +246,12 @@ class Contraction : ContractionPlan {
     std::vector<ValueId> places;
     for (int q = 0; q < t.places; ++q) {
       const auto [row, column] = c_.divide(c_.offset(across, int64_t{q} * kWindowThreads / t.groups), c_.literal(w.column.extent));
-      places.push_back(c_.add(c_.mul(c_.minimum(row, c_.literal(t.rows - 1)), c_.literal(w.row_step * width)), c_.mul(column, c_.literal(w.column_step))));
+      places.push_back(c_.add(c_.mul(c_.minimum(row, c_.literal(t.rows - 1)), c_.literal(w.row_step * width)),
+                              c_.mul(column, c_.literal(w.column_step))));
     }
     const ValueId first_filter = c_.mul(group, c_.literal(kFiltersOfThread)), none = c_.literal(0);
-    c_.loop(none, c_.literal(sums), 1, [&](ValueId i) { b_.store(acc, i, b_.constant(zero())); }, true);
+    c_.loop(
+        none, c_.literal(sums), 1, [&](ValueId i) { b_.store(acc, i, b_.constant(zero())); }, true);
     b_.barrier();
     c_.loop(none, c_.literal(w.channel.extent), 1, [&](ValueId channel) {
       c_.loop(none, c_.literal(w.tap_row.extent), 1, [&](ValueId down) {
@@ -250,7 +260,9 @@ class Contraction : ContractionPlan {
         const ValueId of_line = c_.add(c_.mul(k, c_.literal(pitch)), first_filter);
         std::vector<ValueId> seen;
         for (const ValueId place : places) seen.push_back(c_.add(line, place));
-        c_.loop(none, c_.literal(w.tap_column.extent), 1, [&](ValueId tap) { multiply_tap(acc, image, seen, tap, filters, of_line, pitch); }, true);
+        c_.loop(
+            none, c_.literal(w.tap_column.extent), 1, [&](ValueId tap) { multiply_tap(acc, image, seen, tap, filters, of_line, pitch); },
+            true);
       });
     });
     store_windows(acc, own, across, first_filter);
@@ -264,9 +276,8 @@ class Contraction : ContractionPlan {
       stage_before_cast(left_);
       stage_before_cast(right_);
     }
-    sums_ = t.worker == Worker::Warp
-                ? sums_of_warps(c_, t, depth_, left_, right_, nest_.instr(left_.value).dtype)
-                : sums_of_threads(c_, t, k_, left_, right_, nest_.instr(contract_).dtype);
+    sums_ = t.worker == Worker::Warp ? sums_of_warps(c_, t, depth_, left_, right_, nest_.instr(left_.value).dtype)
+                                     : sums_of_threads(c_, t, k_, left_, right_, nest_.instr(contract_).dtype);
     left_.panel = &sums_->left;
     right_.panel = &sums_->right;
     ring_.emplace(c_, t, k_, sums_->zero_filled, left_, right_);
@@ -292,8 +303,7 @@ class Contraction : ContractionPlan {
     }
     ChainSums sums(c_, dtype, 1, depth_);
     sums.begin();
-    const int32_t one =
-        b_.add_buffer({"chain" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, 1});
+    const int32_t one = b_.add_buffer({"chain" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, 1});
     const ValueId place = c_.literal(0);
     c_.loop(place, nest_.extent(k_), ir::kProductChain, [&](ValueId first) {
       if (sums.in_groups()) nest_.when(sums.begins_group(first), [&] { sums.end_group(); });
@@ -390,7 +400,8 @@ class Contraction : ContractionPlan {
     });
   }
 
-  void multiply_tap(int32_t acc, int32_t image, const std::vector<ValueId>& seen, ValueId tap, int32_t filters, ValueId of_line, int64_t pitch) {
+  void multiply_tap(int32_t acc, int32_t image, const std::vector<ValueId>& seen, ValueId tap, int32_t filters, ValueId of_line,
+                    int64_t pitch) {
     const DType dtype = nest_.instr(contract_).dtype;
     std::vector<ValueId> w;
     for (int f = 0; f < kFiltersOfThread; f += kVector) {
@@ -415,10 +426,13 @@ class Contraction : ContractionPlan {
     c_.loop(none, c_.literal(t.places), 1, [&](ValueId slot) {
       for (int q = 0; q < t.places; ++q) {
         nest_.when(t.places == 1 ? -1 : b_.op(Op::Eq, {slot, c_.literal(q)}), [&] {
-          c_.loop(none, filters, 1, [&](ValueId f) {
-            const ValueId sum = b_.load(acc, c_.offset(f, int64_t{q} * kFiltersOfThread), 1);
-            b_.store(own, c_.add(c_.mul(f, c_.literal(kWindowThreads)), c_.thread()), sum);
-          }, true);
+          c_.loop(
+              none, filters, 1,
+              [&](ValueId f) {
+                const ValueId sum = b_.load(acc, c_.offset(f, int64_t{q} * kFiltersOfThread), 1);
+                b_.store(own, c_.add(c_.mul(f, c_.literal(kWindowThreads)), c_.thread()), sum);
+              },
+              true);
         });
       }
       const ValueId place = c_.add(c_.mul(slot, c_.literal(apart)), across);
@@ -529,7 +543,8 @@ class Contraction : ContractionPlan {
     });
   }
   bool loads_vector(Value v) {
-    return nest_.instr(v).op == Op::Load && along_columns_[v] && moves_as_vector(c_.kernel, nest_.instr(v), right_.axes.back(), along_columns_, lanes_);
+    return nest_.instr(v).op == Op::Load && along_columns_[v] &&
+           moves_as_vector(c_.kernel, nest_.instr(v), right_.axes.back(), along_columns_, lanes_);
   }
 
   // Binds the columns from this one on, and reads what they have for all rows.
@@ -581,7 +596,7 @@ class Contraction : ContractionPlan {
   Context& c_;
   Nest& nest_;
   ir::TreeBuilder& b_;
-  std::vector<ValueId> image_;             // the block's, by the parts of columns that number it
+  std::vector<ValueId> image_;  // the block's, by the parts of columns that number it
   std::unique_ptr<Sums> sums_;
   std::optional<Ring> ring_;
   // The epilogue in vectors: which values change along the columns' last axis, the thread's first place there, and what was read.

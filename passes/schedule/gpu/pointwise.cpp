@@ -41,9 +41,8 @@ int innermost(const ir::Kernel& kernel) {
 bool vectorizable(const ir::Kernel& kernel, int axis) {
   if (axis < 0 || kernel.extent(axis) % kQuad != 0) return false;
   const std::vector<bool> varies = varying_along(kernel, axis);
-  return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& instr) {
-    return instr.op != Op::Store || moves_as_quad(kernel, instr, axis, varies);
-  });
+  return std::all_of(kernel.instrs.begin(), kernel.instrs.end(),
+                     [&](const Instr& instr) { return instr.op != Op::Store || moves_as_quad(kernel, instr, axis, varies); });
 }
 
 // Four elements a thread: whatever does not vary along the axis before the loop over them. Those of `staged` are what
@@ -115,9 +114,7 @@ bool transposed(const Instr& instr, int inner, int axis) {
 
 int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   const int inner = innermost(kernel);
-  const auto long_enough = [&](int axis) {
-    return kernel.extent(axis) >= kMinTransposed;
-  };
+  const auto long_enough = [&](int axis) { return kernel.extent(axis) >= kMinTransposed; };
   if (inner < 0 || !long_enough(inner)) return -1;
   for (const Instr& instr : kernel.instrs) {
     if (instr.op == Op::Store && !contiguous(instr, inner)) return -1;
@@ -180,14 +177,17 @@ class Transpose {
   // across.
   template <typename Body>
   void each(bool by_axis, const Body& body) {
-    c_.loop(c_.literal(0), c_.literal(tile_), c_.out.tree.threads * width_ / tile_, [&](ValueId step) {
-      const ValueId down = c_.add(first_down_, step);
-      const ValueId at_axis = c_.add(axis_start_, by_axis ? across_ : down), at_inner = c_.add(inner_start_, by_axis ? down : across_);
-      c_.nest.bind(axis_, at_axis);
-      c_.nest.bind(inner_, at_inner);
-      const auto before_end = [&](int a, ValueId at) { return c_.extent(a) % tile_ == 0 ? -1 : c_.less(at, c_.nest.extent(a)); };
-      c_.nest.when(before_end(axis_, at_axis), [&] { c_.nest.when(before_end(inner_, at_inner), [&] { body(down); }); });
-    }, true);
+    c_.loop(
+        c_.literal(0), c_.literal(tile_), c_.out.tree.threads * width_ / tile_,
+        [&](ValueId step) {
+          const ValueId down = c_.add(first_down_, step);
+          const ValueId at_axis = c_.add(axis_start_, by_axis ? across_ : down), at_inner = c_.add(inner_start_, by_axis ? down : across_);
+          c_.nest.bind(axis_, at_axis);
+          c_.nest.bind(inner_, at_inner);
+          const auto before_end = [&](int a, ValueId at) { return c_.extent(a) % tile_ == 0 ? -1 : c_.less(at, c_.nest.extent(a)); };
+          c_.nest.when(before_end(axis_, at_axis), [&] { c_.nest.when(before_end(inner_, at_inner), [&] { body(down); }); });
+        },
+        true);
   }
   ValueId place(ValueId row, ValueId column) { return c_.add(c_.mul(row, c_.literal(pitch_)), column); }
 

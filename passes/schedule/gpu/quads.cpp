@@ -49,9 +49,10 @@ void Quads::read(Value v, int32_t buffer, ValueId place) { is(v, load(c_, buffer
 void Quads::write(Value v, int32_t buffer, ValueId place) {
   const auto same = std::find_if(writings_.begin(), writings_.end(), [&](const Writing& w) { return w.value == v; });
   const DType dtype = c_.kernel.instr(v).dtype;
-  const int32_t lanes = same != writings_.end() ? same->lanes
-                                                : c_.builder.add_buffer({"lanes" + std::to_string(c_.out.tree.buffers.size()), dtype,
-                                                                         Space::Local, -1, lanes_});
+  const int32_t lanes =
+      same != writings_.end()
+          ? same->lanes
+          : c_.builder.add_buffer({"lanes" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, lanes_});
   writings_.push_back({v, buffer, lanes, place});
 }
 
@@ -59,20 +60,23 @@ void Quads::each(const std::function<void(ValueId k)>& body) {
   ir::TreeBuilder& b = c_.builder;
   const ValueId zero = c_.literal(0);
   for (int64_t first = 0; first < lanes_; first += kQuad) {
-    c_.loop(zero, c_.literal(kQuad), 1, [&](ValueId number) {
-      const ValueId k = c_.offset(number, first);
-      for (const Reading& r : readings_) {
-        const DType dtype = c_.kernel.instr(r.value).dtype;
-        const int64_t together = b.type(r.vectors[0]).lanes;
-        const ValueId lane = c_.offset(number, first % together);
-        c_.nest.set(r.value, b.let(Op::Extract, {r.vectors[static_cast<size_t>(first / together)], lane}, {dtype, 1}));
-      }
-      body(k);
-      for (const Writing& w : writings_) {
-        const auto earlier = std::find_if(writings_.begin(), writings_.end(), [&](const Writing& o) { return o.lanes == w.lanes; });
-        if (&*earlier == &w) b.store(w.lanes, k, c_.nest.get(w.value));
-      }
-    }, true);
+    c_.loop(
+        zero, c_.literal(kQuad), 1,
+        [&](ValueId number) {
+          const ValueId k = c_.offset(number, first);
+          for (const Reading& r : readings_) {
+            const DType dtype = c_.kernel.instr(r.value).dtype;
+            const int64_t together = b.type(r.vectors[0]).lanes;
+            const ValueId lane = c_.offset(number, first % together);
+            c_.nest.set(r.value, b.let(Op::Extract, {r.vectors[static_cast<size_t>(first / together)], lane}, {dtype, 1}));
+          }
+          body(k);
+          for (const Writing& w : writings_) {
+            const auto earlier = std::find_if(writings_.begin(), writings_.end(), [&](const Writing& o) { return o.lanes == w.lanes; });
+            if (&*earlier == &w) b.store(w.lanes, k, c_.nest.get(w.value));
+          }
+        },
+        true);
   }
   for (const Writing& w : writings_) {
     const int64_t together = lanes_of_vector(c_.kernel.instr(w.value).dtype, lanes_);

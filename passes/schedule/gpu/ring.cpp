@@ -40,7 +40,15 @@ void run_ring(Context& c, const RingSteps& steps, const RingStep& fill, const Ri
 }
 
 Ring::Ring(Context& c, const Tile& tile, int k, bool zero_filled, Operand& left, Operand& right)
-    : c_(c), nest_(c.nest), b_(c.builder), tile_(tile), k_(k), depth_(c.extent(k)), zero_filled_(zero_filled), left_(&left), right_(&right) {
+    : c_(c),
+      nest_(c.nest),
+      b_(c.builder),
+      tile_(tile),
+      k_(k),
+      depth_(c.extent(k)),
+      zero_filled_(zero_filled),
+      left_(&left),
+      right_(&right) {
   for (Operand* side : {left_, right_}) choose_pieces(*side);
   if (left.copied || right.copied) stages_ = stages_of(tile, ir::item_size(left.panel->dtype));
   for (Operand* side : {left_, right_}) {
@@ -57,8 +65,8 @@ void Ring::choose_pieces(Operand& side) {
   const int axis = side.along_depth ? k_ : side.axes.empty() ? -1 : side.axes.back();
   const auto together = static_cast<int>(kPieceBytes / ir::item_size(panel.dtype));
   const bool as_it_lies = panel.k_innermost == side.along_depth && panel.pitch % together == 0;
-  side.copied = as_it_lies && side.chain.size() == 1 && side.chain[0] == side.value && copies_pieces(c_.kernel, nest_.instr(side.value), axis) &&
-                staged_evenly(tile_, panel.width, together);
+  side.copied = as_it_lies && side.chain.size() == 1 && side.chain[0] == side.value &&
+                copies_pieces(c_.kernel, nest_.instr(side.value), axis) && staged_evenly(tile_, panel.width, together);
   side.together = side.copied ? together : panel.turned ? kVector : 1;
 }
 
@@ -116,7 +124,8 @@ void Ring::begin(Operand& side) {
   const ValueId first = side.along_depth ? far : near;
   for (int p = 0; p < pieces_of_thread(side); ++p) {
     side.places.push_back(place_of_piece(side, p, first));
-    for (int i = 0; i < side.together && !side.copied; ++i) side.taken.push_back(b_.var(b_.constant(ir::constant(side.panel->dtype, int64_t{0}))));
+    for (int i = 0; i < side.together && !side.copied; ++i)
+      side.taken.push_back(b_.var(b_.constant(ir::constant(side.panel->dtype, int64_t{0}))));
   }
   const bool row_vectors = !side.along_depth && (side.copied || !side.vectors.empty());  // past the last row that ends of the last vector
   each_row(side, side.copied && row_vectors ? 1 : rows_of_thread(side), [&](int r) {

@@ -36,7 +36,7 @@ struct Panel {
   int width = 0;
   bool k_innermost = false;  // else rows are
   int64_t lines = 0, pitch = 0;
-  bool turned = false;       // its pieces lie as panel.h has them
+  bool turned = false;  // its pieces lie as panel.h has them
   int32_t shared = -1;
   int64_t stage() const { return lines * pitch; }
 };
@@ -48,27 +48,27 @@ bool copies_pieces(const ir::Kernel& kernel, const Instr& load, int axis);
 class Operand {
  public:
   Value value = -1;
-  std::vector<int> axes = {};  // outermost first
-  int64_t extent = 1;          // their product
-  int cost = 0;                // to compute an element, add-equivalents
+  std::vector<int> axes = {};                   // outermost first
+  int64_t extent = 1;                           // their product
+  int cost = 0;                                 // to compute an element, add-equivalents
   std::vector<Value> hoisted = {}, chain = {};  // what it is computed from: once for all k, for each k
-  bool along_depth = false;    // neighbours are neighbouring k, not neighbouring rows
-  Panel* panel = nullptr;      // of a tile
-  ValueId begin = -1, last = -1;  // the block's first row, the last of all
+  bool along_depth = false;                     // neighbours are neighbouring k, not neighbouring rows
+  Panel* panel = nullptr;                       // of a tile
+  ValueId begin = -1, last = -1;                // the block's first row, the last of all
 
  private:
   friend class Ring;
-  bool copied = false;       // asynchronously
-  int together = 1;          // neighbours that move as one
-  ValueId depth = -1;        // the first k that the thread stages, in the slice
-  std::vector<ValueId> taken = {};               // what it stages: the elements' registers
+  bool copied = false;              // asynchronously
+  int together = 1;                 // neighbours that move as one
+  ValueId depth = -1;               // the first k that the thread stages, in the slice
+  std::vector<ValueId> taken = {};  // what it stages: the elements' registers
   struct Place {
     ValueId first;
     int64_t further;
   };
-  std::vector<Place> places = {};                // where those that go together are put
-  int32_t vector = -1;                           // of elements that go together, to pack them
-  std::vector<Value> vectors = {};               // loads of the chain that read as many neighbours at once
+  std::vector<Place> places = {};   // where those that go together are put
+  int32_t vector = -1;              // of elements that go together, to pack them
+  std::vector<Value> vectors = {};  // loads of the chain that read as many neighbours at once
 };
 
 class Ring {

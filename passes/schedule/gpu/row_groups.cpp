@@ -31,8 +31,14 @@ bool moves_as_quads(const ir::Kernel& kernel, int axis) {
 }
 
 RowGroups::RowGroups(Context& c, Kept kept, int64_t threads)
-    : RowStages(c, c.loops), c_(c), threads_(threads), row_count_(c.product(rows_)), slots_(kLanes / kWarp), parts_(kLanes / kWarp),
-      in_registers_(kept == Kept::Registers), in_block_(kept == Kept::Block) {
+    : RowStages(c, c.loops),
+      c_(c),
+      threads_(threads),
+      row_count_(c.product(rows_)),
+      slots_(kLanes / kWarp),
+      parts_(kLanes / kWarp),
+      in_registers_(kept == Kept::Registers),
+      in_block_(kept == Kept::Block) {
   c.out.tree.threads = static_cast<int>(threads_);
   const auto group = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_)));
   quads_ = moves_as_quads(c.kernel, lane_);
@@ -56,7 +62,8 @@ void RowGroups::begin(int64_t kept) {
       accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, -1, parts_);
       const bool has_total = in_chains(v) || (blocks_ > 1 && c_.reducer(v).keeps_rest());
       if (has_total) totals_[v] = c_.reducer(v).total().buffers("total" + std::to_string(v), Space::Local, -1, parts_);
-      if (halves_ && in_order(v)) operands_[v] = b_.add_buffer({"operand" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, slots_});
+      if (halves_ && in_order(v))
+        operands_[v] = b_.add_buffer({"operand" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, slots_});
     }
   }
 }
@@ -108,10 +115,13 @@ void RowGroups::lanes(int l, ValueId begin, ValueId end, const Element& element)
     element(instrs, part, position);
   };
   const auto one_by_one = [&](ValueId step) {
-    c_.loop(zero, c_.literal(parts_), 1, [&](ValueId part) {
-      const ValueId position = c_.add(at_step(step), place_in_step(part));
-      nest_.when(before_end(position), [&] { part_of(inner_, step, part, position); });
-    }, true);
+    c_.loop(
+        zero, c_.literal(parts_), 1,
+        [&](ValueId part) {
+          const ValueId position = c_.add(at_step(step), place_in_step(part));
+          nest_.when(before_end(position), [&] { part_of(inner_, step, part, position); });
+        },
+        true);
   };
   const auto together = [&](ValueId step) {
     const ValueId first = c_.add(at_step(step), place_in_step(zero));
@@ -192,12 +202,15 @@ void RowGroups::join_halves(int l, ValueId end) {
       reduce.store(accumulators_.at(v), part, in_order(v) ? first : reduce.combine(first, own));
     }
     if (!in_order(v)) continue;
-    c_.loop(c_.literal(0), c_.literal(slots_), parts_, [&](ValueId step) {
-      const ValueId first = c_.add(register_step(step), place_in_step(c_.literal(0)));
-      nest_.when(slots_ * group_ != length_ ? c_.less(first, end) : -1, [&] {
-        for (int64_t i = 0; i < parts_; ++i) take(v, c_.literal(i), {b_.load(operands_.at(v), c_.add(step, c_.literal(i)), 1), -1});
-      });
-    }, true);
+    c_.loop(
+        c_.literal(0), c_.literal(slots_), parts_,
+        [&](ValueId step) {
+          const ValueId first = c_.add(register_step(step), place_in_step(c_.literal(0)));
+          nest_.when(slots_ * group_ != length_ ? c_.less(first, end) : -1, [&] {
+            for (int64_t i = 0; i < parts_; ++i) take(v, c_.literal(i), {b_.load(operands_.at(v), c_.add(step, c_.literal(i)), 1), -1});
+          });
+        },
+        true);
   }
 }
 // Whether the order of its elements is part of its value, even where they stay neighbours.
@@ -229,8 +242,7 @@ void RowGroups::end_chains(const std::vector<Value>& reductions) {
     Reducer sum = c_.reducer(v), total = sum.total();
     for (int64_t part = 0; part < parts_; ++part) {
       const ValueId at = c_.literal(part);
-      total.store(totals_.at(v), at,
-                  total.combine(total.load(totals_.at(v), at), sum.load(accumulators_.at(v), at)));
+      total.store(totals_.at(v), at, total.combine(total.load(totals_.at(v), at), sum.load(accumulators_.at(v), at)));
       sum.store(accumulators_.at(v), at, sum.identity());
     }
   }

@@ -69,8 +69,8 @@ class RowGroups : protected RowStages {
   Context& c_;
   const int64_t threads_, row_count_;
   int64_t group_ = kWarp, groups_ = 0;  // threads that take a row, or a block of it, together
-  int64_t slots_;                     // registers a thread for each kept value
-  bool quads_ = false;                // a thread takes four neighbours at a time
+  int64_t slots_;                       // registers a thread for each kept value
+  bool quads_ = false;                  // a thread takes four neighbours at a time
   std::map<Value, AccumulatorBuffers> accumulators_;
   std::map<Value, AccumulatorBuffers> totals_;    // of chains, of block values
   std::map<Value, AccumulatorBuffers> partials_;  // block values: split: in global memory, else shared
@@ -83,7 +83,9 @@ class RowGroups : protected RowStages {
   int64_t registers(int64_t kept) const;
   bool holds_quads() const { return quads_ && !in_block_; }
   bool in_order(Value reduction) const;
-  const AccumulatorBuffers& lanes_of_total(Value reduction) { return (c_.reducer(reduction).keeps_rest() ? totals_ : accumulators_).at(reduction); }
+  const AccumulatorBuffers& lanes_of_total(Value reduction) {
+    return (c_.reducer(reduction).keeps_rest() ? totals_ : accumulators_).at(reduction);
+  }
   ValueId register_step(ValueId slot);
   template <typename Element>
   void lanes(int l, ValueId begin, ValueId end, const Element& element);

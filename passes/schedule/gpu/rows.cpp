@@ -195,15 +195,18 @@ class Rows : RowGroups {
     const ValueId blocks = nest_.size(blocks_), base = c_.mul(row, blocks), is_adding = c_.less(c_.thread(), c_.literal(kWarp));
     for (Value v : reductions(l)) open_total(v);
     c_.loop(c_.literal(0), blocks, tile, [&](ValueId first) {
-      c_.loop(c_.literal(0), c_.literal(tile), threads_, [&](ValueId step) {
-        const ValueId in_tile = c_.add(step, c_.thread()), block = c_.add(first, in_tile);
-        nest_.when(c_.less(block, blocks), [&] {
-          for (size_t r = 0; r < tiles.size(); ++r) {
-            Reducer reduce = c_.reducer(reductions(l)[r]);
-            reduce.store(tiles[r], in_tile, reduce.load(partials_.at(reductions(l)[r]), c_.add(base, block)));
-          }
-        });
-      }, true);
+      c_.loop(
+          c_.literal(0), c_.literal(tile), threads_,
+          [&](ValueId step) {
+            const ValueId in_tile = c_.add(step, c_.thread()), block = c_.add(first, in_tile);
+            nest_.when(c_.less(block, blocks), [&] {
+              for (size_t r = 0; r < tiles.size(); ++r) {
+                Reducer reduce = c_.reducer(reductions(l)[r]);
+                reduce.store(tiles[r], in_tile, reduce.load(partials_.at(reductions(l)[r]), c_.add(base, block)));
+              }
+            });
+          },
+          true);
       b_.barrier();
       nest_.when(is_adding, [&] {
         const ValueId count = c_.minimum(c_.literal(tile), c_.sub(blocks, first));

@@ -86,7 +86,8 @@ class RowsInBlock : RowGroups {
       c_.in_scope([&] {
         prepare(full(l));
         carry_ = in_thread_;
-        c_.loop(c_.literal(0), c_.literal(row_.in_registers), 1, [&](ValueId round) { chain(l, round, false); }, true);
+        c_.loop(
+            c_.literal(0), c_.literal(row_.in_registers), 1, [&](ValueId round) { chain(l, round, false); }, true);
         carry_ = in_shared_;
         if (row_.shared_slots() > 0) {
           c_.loop(c_.literal(row_.in_registers), c_.literal(row_.rounds), 1, [&](ValueId round) { chain(l, round, true); });
@@ -144,14 +145,18 @@ class RowsInBlock : RowGroups {
     };
     for (Value v : reductions(l)) start_chain(v);
     const bool ragged = row_.chains() * kChainSpan != length_;
-    c_.loop(c_.literal(0), c_.literal(ir::kReduceChain), 1, [&](ValueId step) {
-      const ValueId first = c_.add(begin, c_.mul(step, c_.literal(kLanes)));
-      const ValueId of_round = in_shared ? c_.sub(round, c_.literal(row_.in_registers)) : round;
-      const ValueId slot = c_.add(c_.mul(of_round, c_.literal(ir::kReduceChain)), step);
-      const ValueId place = in_shared ? c_.add(c_.mul(slot, c_.literal(threads_ * row_.lanes)), c_.mul(c_.thread(), c_.literal(row_.lanes)))
-                                      : c_.mul(slot, c_.literal(row_.lanes));
-      nest_.when(ragged ? c_.less(first, nest_.extent(lane_)) : -1, [&] { elements(l, first, place, in_shared); });
-    }, true);
+    c_.loop(
+        c_.literal(0), c_.literal(ir::kReduceChain), 1,
+        [&](ValueId step) {
+          const ValueId first = c_.add(begin, c_.mul(step, c_.literal(kLanes)));
+          const ValueId of_round = in_shared ? c_.sub(round, c_.literal(row_.in_registers)) : round;
+          const ValueId slot = c_.add(c_.mul(of_round, c_.literal(ir::kReduceChain)), step);
+          const ValueId place = in_shared
+                                    ? c_.add(c_.mul(slot, c_.literal(threads_ * row_.lanes)), c_.mul(c_.thread(), c_.literal(row_.lanes)))
+                                    : c_.mul(slot, c_.literal(row_.lanes));
+          nest_.when(ragged ? c_.less(first, nest_.extent(lane_)) : -1, [&] { elements(l, first, place, in_shared); });
+        },
+        true);
     for (Value v : reductions(l)) {
       const Accumulator sums = c_.reducer(v).load(chain_.at(v), c_.literal(0), static_cast<int>(row_.lanes));
       c_.reducer(v).store(chains_.at(v), c_.add(c_.mul(number, c_.literal(kLanes)), first_lane_), sums);
@@ -209,15 +214,18 @@ class RowsInBlock : RowGroups {
       start(total, lanes);
       const ValueId begin = c_.mul(block, c_.literal(kChainsOfBlock));
       const bool whole = blocks_ <= 1 || all % kChainsOfBlock == 0;
-      const ValueId count = whole ? c_.literal(std::min(all, kChainsOfBlock))
-                                  : c_.minimum(c_.sub(c_.literal(all), begin), c_.literal(kChainsOfBlock));
-      c_.loop(c_.literal(0), count, 1, [&](ValueId of_block) {
-        const ValueId line = c_.mul(c_.add(begin, of_block), c_.literal(kLanes));
-        for (int64_t part = 0; part < parts_; ++part) {
-          const ValueId at = c_.literal(part), place = c_.add(line, place_in_step(at));
-          total.store(lanes, at, total.combine(total.load(lanes, at), chain.load(chains_.at(v), place)));
-        }
-      }, whole);
+      const ValueId count =
+          whole ? c_.literal(std::min(all, kChainsOfBlock)) : c_.minimum(c_.sub(c_.literal(all), begin), c_.literal(kChainsOfBlock));
+      c_.loop(
+          c_.literal(0), count, 1,
+          [&](ValueId of_block) {
+            const ValueId line = c_.mul(c_.add(begin, of_block), c_.literal(kLanes));
+            for (int64_t part = 0; part < parts_; ++part) {
+              const ValueId at = c_.literal(part), place = c_.add(line, place_in_step(at));
+              total.store(lanes, at, total.combine(total.load(lanes, at), chain.load(chains_.at(v), place)));
+            }
+          },
+          whole);
       std::vector<Accumulator> sums = lanes_in(total, lanes);
       for (Accumulator& sum : sums) sum = total.whole(sum);
       const Accumulator state = fold(chain, std::move(sums));
@@ -238,7 +246,8 @@ int64_t BlockRow::chains() const { return groups() * rounds; }
 int64_t BlockRow::slots() const { return in_registers * ir::kReduceChain * lanes; }
 int64_t BlockRow::shared_slots() const { return (rounds - in_registers) * ir::kReduceChain * threads * lanes; }
 
-std::optional<BlockRow> block_row(const ir::Kernel& kernel, const ir::GpuTarget& target, const ReduceLoops& plan, int64_t length, bool quads) {
+std::optional<BlockRow> block_row(const ir::Kernel& kernel, const ir::GpuTarget& target, const ReduceLoops& plan, int64_t length,
+                                  bool quads) {
   constexpr int64_t kLeast = 128, kMost = 1024, kOfThread = 16, kManyScalars = 16;
   // Each scalar takes a register of each thread: with many of them (random numbers) half the threads have twice the registers.
   const auto scalars = std::count_if(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& in) { return in.op == Op::Scalar; });

@@ -55,8 +55,12 @@ LinePieces pieces_of_columns(const ir::Kernel& kernel) {
 class ScanColumns {
  public:
   explicit ScanColumns(Context& c)
-      : c_(c), lines_(c.axes(AxisKind::Parallel)), serial_(c.axes(AxisKind::Serial).front()), count_(c.product(lines_)),
-        length_(c.extent(serial_)), pieces_(pieces_of_columns(c.kernel)) {}
+      : c_(c),
+        lines_(c.axes(AxisKind::Parallel)),
+        serial_(c.axes(AxisKind::Serial).front()),
+        count_(c.product(lines_)),
+        length_(c.extent(serial_)),
+        pieces_(pieces_of_columns(c.kernel)) {}
 
   void lower() {
     if (pieces_.count == 1) {

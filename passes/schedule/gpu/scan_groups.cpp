@@ -24,10 +24,10 @@ namespace tenon::passes::gpu {
 
 namespace {
 
-constexpr int64_t kItems = 4;            // elements a thread has of a tile
-constexpr int64_t kWarpLine = 512;       // longer lines are a block's
-constexpr int64_t kFewestTiles = 4;      // of a piece: less is not worth a phase
-constexpr int64_t kBlocks = 4;           // of pieces, on each multiprocessor
+constexpr int64_t kItems = 4;        // elements a thread has of a tile
+constexpr int64_t kWarpLine = 512;   // longer lines are a block's
+constexpr int64_t kFewestTiles = 4;  // of a piece: less is not worth a phase
+constexpr int64_t kBlocks = 4;       // of pieces, on each multiprocessor
 
 // All values that are computed in one loop and needed in a later one stay in registers, except indices (IndexOf).
 ReduceLoops loops_in_registers(const ir::Kernel& kernel) {
@@ -46,7 +46,10 @@ Shape shape_of(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   const int64_t lines = kernel.extent_of(AxisKind::Parallel), length = kernel.extent_of(AxisKind::Serial);
   Shape s{.is_block = length > kWarpLine,
           .of_warp = std::min(kWarp, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length)))),
-          .group = 0, .items = 1, .tile = 0, .pieces = {1, 1}};
+          .group = 0,
+          .items = 1,
+          .tile = 0,
+          .pieces = {1, 1}};
   s.group = s.is_block ? target.threads : s.of_warp;
   while (s.items < kItems && s.items * s.group < length) s.items *= 2;
   s.tile = s.items * s.group;
@@ -58,8 +61,14 @@ Shape shape_of(const ir::Kernel& kernel, const ir::GpuTarget& target) {
 class ScanGroups : Staged {
  public:
   explicit ScanGroups(Context& c)
-      : Staged(c, c.loops), c_(c), lines_(c.axes(AxisKind::Parallel)), serial_(c.axes(AxisKind::Serial).front()), count_(c.product(lines_)),
-        length_(c.extent(serial_)), warps_(c.target.threads / kWarp), shape_(shape_of(c.kernel, c.target)) {
+      : Staged(c, c.loops),
+        c_(c),
+        lines_(c.axes(AxisKind::Parallel)),
+        serial_(c.axes(AxisKind::Serial).front()),
+        count_(c.product(lines_)),
+        length_(c.extent(serial_)),
+        warps_(c.target.threads / kWarp),
+        shape_(shape_of(c.kernel, c.target)) {
     for (Value v : plan_.carried) keep(v);
     for (const std::vector<Value>& scans : plan_.reductions) {
       for (Value v : scans) keep_scan(v);
@@ -168,22 +177,25 @@ class ScanGroups : Staged {
     for (Value v : full(l)) {
       if (stores || nest_.instr(v).op != Op::Store) instrs.push_back(v);
     }
-    c_.loop(c_.literal(0), c_.literal(shape_.items), 1, [&](ValueId item) {
-      const ValueId position = c_.add(c_.add(base, first_), c_.mul(item, c_.literal(kWarp)));
-      ValueId inside = within_;
-      if (length_ % shape_.tile != 0) {
-        inside = c_.less(position, nest_.extent(serial_));
-        if (within_ >= 0) inside = b_.op(Op::And, {inside, within_});
-      }
-      for (Value v : reductions(l)) {
-        if (inside >= 0) b_.store(kept_.at(v), item, c_.reducer(v).identity().value);
-      }
-      nest_.when(inside, [&] {
-        nest_.bind(serial_, position);
-        point(l, instrs, [&](int) { return item; });
-        for (Value v : reductions(l)) b_.store(kept_.at(v), item, nest_.get(nest_.instr(v).args[0]));
-      });
-    }, true);
+    c_.loop(
+        c_.literal(0), c_.literal(shape_.items), 1,
+        [&](ValueId item) {
+          const ValueId position = c_.add(c_.add(base, first_), c_.mul(item, c_.literal(kWarp)));
+          ValueId inside = within_;
+          if (length_ % shape_.tile != 0) {
+            inside = c_.less(position, nest_.extent(serial_));
+            if (within_ >= 0) inside = b_.op(Op::And, {inside, within_});
+          }
+          for (Value v : reductions(l)) {
+            if (inside >= 0) b_.store(kept_.at(v), item, c_.reducer(v).identity().value);
+          }
+          nest_.when(inside, [&] {
+            nest_.bind(serial_, position);
+            point(l, instrs, [&](int) { return item; });
+            for (Value v : reductions(l)) b_.store(kept_.at(v), item, nest_.get(nest_.instr(v).args[0]));
+          });
+        },
+        true);
   }
 
   ValueId combine(Value v, ValueId a, ValueId b) { return c_.reducer(v).combine({a, -1}, {b, -1}).value; }
@@ -200,14 +212,17 @@ class ScanGroups : Staged {
     for (Value v : reductions(l)) {
       const bool alone = !shape_.is_block && length_ <= shape_.group;
       const ValueId so_far = shape_.is_block ? b_.var(c_.reducer(v).identity().value) : carries_.at(v).value;
-      c_.loop(c_.literal(0), c_.literal(shape_.items), 1, [&](ValueId item) {
-        ValueId x = scan_in_warp(v, b_.load(kept_.at(v), item, 1));
-        if (!alone) {
-          x = combine(v, b_.get(so_far), x);
-          b_.set(so_far, shuffled(b_, x, last_thread));
-        }
-        b_.store(kept_.at(v), item, x);
-      }, true);
+      c_.loop(
+          c_.literal(0), c_.literal(shape_.items), 1,
+          [&](ValueId item) {
+            ValueId x = scan_in_warp(v, b_.load(kept_.at(v), item, 1));
+            if (!alone) {
+              x = combine(v, b_.get(so_far), x);
+              b_.set(so_far, shuffled(b_, x, last_thread));
+            }
+            b_.store(kept_.at(v), item, x);
+          },
+          true);
       runs[v] = so_far;
     }
     if (!shape_.is_block || reductions(l).empty()) return;
@@ -217,9 +232,9 @@ class ScanGroups : Staged {
     leave_totals(reductions(l), places, [&](Value v) { return b_.get(runs.at(v)); });
     for (Value v : reductions(l)) {
       const ValueId before = take_totals(v, places);
-      c_.loop(c_.literal(0), c_.literal(shape_.items), 1, [&](ValueId item) {
-        b_.store(kept_.at(v), item, combine(v, before, b_.load(kept_.at(v), item, 1)));
-      }, true);
+      c_.loop(
+          c_.literal(0), c_.literal(shape_.items), 1,
+          [&](ValueId item) { b_.store(kept_.at(v), item, combine(v, before, b_.load(kept_.at(v), item, 1))); }, true);
     }
   }
 
@@ -261,7 +276,7 @@ class ScanGroups : Staged {
   int serial_;
   int64_t count_, length_, warps_;
   const Shape shape_;
-  int loops_ = 0;  // that have scans
+  int loops_ = 0;                                  // that have scans
   std::map<Value, int32_t> kept_;                  // registers: values that a later loop reads, and scans
   std::map<Value, AccumulatorBuffers> totals_;     // of a tile's warps, twice
   std::map<Value, AccumulatorBuffers> of_pieces_;  // [line, piece]

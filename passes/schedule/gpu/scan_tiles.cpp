@@ -31,15 +31,16 @@ namespace tenon::passes::gpu {
 namespace {
 
 constexpr int64_t kTileElements = 2048;  // elements of a tile
-constexpr int64_t kNarrow = 64;      // positions of a tile of many lines: 32 lines
-constexpr int64_t kAhead = 8;        // positions a thread reads before it goes through them
-constexpr int64_t kBlocks = 4;       // CUDA blocks for each multiprocessor, at least
-constexpr int64_t kFewestBlocks = 4; // of a line that is cut: less is not worth two launches more
-// Threads of a multiprocessor: as many as may be, since most of a block wait for those that walk. Compute capabilities 8.6 and 8.9 have 1536.
+constexpr int64_t kNarrow = 64;          // positions of a tile of many lines: 32 lines
+constexpr int64_t kAhead = 8;            // positions a thread reads before it goes through them
+constexpr int64_t kBlocks = 4;           // CUDA blocks for each multiprocessor, at least
+constexpr int64_t kFewestBlocks = 4;     // of a line that is cut: less is not worth two launches more
+// Threads of a multiprocessor: as many as may be, since most of a block wait for those that walk. Compute capabilities 8.6 and 8.9 have
+// 1536.
 constexpr int64_t kThreadsAtOnce = 1536, kThreadsBefore80 = 1024;
-constexpr size_t kUnrolled = 8;          // instructions of a kernel whose threads' parts of a tile stand side by side
+constexpr size_t kUnrolled = 8;         // instructions of a kernel whose threads' parts of a tile stand side by side
 constexpr int64_t kOtherRegisters = 8;  // of a thread, and for each value that is kept, beside three times what it reads ahead of that
-constexpr int64_t kSideBySide = 8;   // lines that are read together, at least: 32 bytes of float32
+constexpr int64_t kSideBySide = 8;      // lines that are read together, at least: 32 bytes of float32
 static_assert(kTileElements % ir::kScanRun == 0 && ir::kScanBlock % kTileElements == 0);
 
 int64_t power_of_two_from(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))); }
@@ -66,10 +67,10 @@ std::set<Value> kept_values(const ReduceLoops& plan) {
 }
 
 struct TileShape {
-  int64_t together = 1, width = 1;        // lines of a block, positions of a tile: powers of two
-  int64_t row = 1, runs = 1, rows = 1;    // positions of a row, rows of a line, rows of a tile
-  LinePieces pieces{1, 1};                // of a line, in scan blocks
-  int resident = 1;                       // blocks that a multiprocessor has registers for
+  int64_t together = 1, width = 1;           // lines of a block, positions of a tile: powers of two
+  int64_t row = 1, runs = 1, rows = 1;       // positions of a row, rows of a line, rows of a tile
+  LinePieces pieces{1, 1};                   // of a line, in scan blocks
+  int resident = 1;                          // blocks that a multiprocessor has registers for
   int64_t pitch() const { return row + 1; }  // odd, so that neighbouring rows are in other banks
 };
 
@@ -110,9 +111,16 @@ TileShape choose_tile(const ir::Kernel& kernel, const ir::GpuTarget& target, con
 class Tiles : Staged {
  public:
   explicit Tiles(Context& c)
-      : Staged(c, c.loops), c_(c), along_(lies_along_lines(c.kernel)), lines_(c.axes(AxisKind::Parallel)), serial_(c.axes(AxisKind::Serial).front()),
-        count_(c.product(lines_)), length_(c.extent(serial_)), blocks_(ceil_div(length_, ir::kScanBlock)),
-        by_runs_(scans_by_runs(c.kernel)), tile_(choose_tile(c.kernel, c.target, c.loops)) {
+      : Staged(c, c.loops),
+        c_(c),
+        along_(lies_along_lines(c.kernel)),
+        lines_(c.axes(AxisKind::Parallel)),
+        serial_(c.axes(AxisKind::Serial).front()),
+        count_(c.product(lines_)),
+        length_(c.extent(serial_)),
+        blocks_(ceil_div(length_, ir::kScanBlock)),
+        by_runs_(scans_by_runs(c.kernel)),
+        tile_(choose_tile(c.kernel, c.target, c.loops)) {
     for (const std::vector<Value>& scans : plan_.reductions) loops_ += scans.empty() ? 0 : 1;
     c_.out.tree.resident = tile_.resident;
     const auto buffer = [&](const char* name, Value v, Space space, int64_t count) {
@@ -223,9 +231,11 @@ class Tiles : Staged {
       body(Element{row, in_block, in_tile, place_of(row, position)});
     };
     const ValueId count = c_.literal(tile_.together * tile_.width);
-    const bool unrolls = tile_.together * tile_.width % c_.target.threads == 0 && c_.kernel.instrs.size() <= kUnrolled;  // all loads are under way at once
+    const bool unrolls =
+        tile_.together * tile_.width % c_.target.threads == 0 && c_.kernel.instrs.size() <= kUnrolled;  // all loads are under way at once
     if (!unrolls) return c_.loop(c_.thread(), count, c_.target.threads, with);
-    c_.loop(c_.literal(0), count, c_.target.threads, [&](ValueId first) { with(c_.add(first, c_.thread())); }, true);
+    c_.loop(
+        c_.literal(0), count, c_.target.threads, [&](ValueId first) { with(c_.add(first, c_.thread())); }, true);
   }
 
   void elements(int l, ValueId base, bool stores) {
@@ -258,8 +268,10 @@ class Tiles : Staged {
     const ValueId zero = c_.literal(0), few = c_.literal(ahead_), first = c_.mul(row, c_.literal(pitch()));
     c_.loop(zero, end, ahead_, [&](ValueId from) {
       const ValueId place = c_.add(first, from);
-      c_.loop(zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(kept_.at(v), c_.add(place, k), 1)); }, true);
-      c_.loop(zero, few, 1, [&](ValueId k) { b_.store(kept_.at(v), c_.add(place, k), step(b_.load(read_.at(v), k, 1))); }, true);
+      c_.loop(
+          zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(kept_.at(v), c_.add(place, k), 1)); }, true);
+      c_.loop(
+          zero, few, 1, [&](ValueId k) { b_.store(kept_.at(v), c_.add(place, k), step(b_.load(read_.at(v), k, 1))); }, true);
     });
   }
   // The end of a row that begins at a position, in lines of `length`.
@@ -295,11 +307,13 @@ class Tiles : Staged {
         if (!goes_by_runs(v)) continue;
         ScanLine& line = by_run_.at(v);
         line.begin_run(base);
-        pass_totals(v, tile_.runs, [&](ValueId run) { return row_of(run, c_.thread()); }, [&](ValueId total) {
-          const ValueId before = line.before();
-          line.pass_run(total);
-          return before;
-        });
+        pass_totals(
+            v, tile_.runs, [&](ValueId run) { return row_of(run, c_.thread()); },
+            [&](ValueId total) {
+              const ValueId before = line.before();
+              line.pass_run(total);
+              return before;
+            });
       }
     });
   }
@@ -323,8 +337,10 @@ class Tiles : Staged {
   void pass_totals(Value v, int64_t count, const Row& row, const Pass& pass) {
     const ValueId zero = c_.literal(0), few = c_.literal(std::min(ahead_, count));
     c_.loop(zero, c_.literal(count), std::min(ahead_, count), [&](ValueId from) {
-      c_.loop(zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(totals_.at(v), row(c_.add(from, k)), 1)); }, true);
-      c_.loop(zero, few, 1, [&](ValueId k) { b_.store(totals_.at(v), row(c_.add(from, k)), pass(b_.load(read_.at(v), k, 1))); }, true);
+      c_.loop(
+          zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(totals_.at(v), row(c_.add(from, k)), 1)); }, true);
+      c_.loop(
+          zero, few, 1, [&](ValueId k) { b_.store(totals_.at(v), row(c_.add(from, k)), pass(b_.load(read_.at(v), k, 1))); }, true);
     });
   }
 
@@ -363,9 +379,8 @@ class Tiles : Staged {
         c_.loop(c_.thread(), c_.literal(tile_.rows * tile_.row), c_.target.threads, [&](ValueId element) {
           const ValueId block = c_.add(base, element);
           const auto [row, position] = c_.divide(element, c_.literal(tile_.row));
-          nest_.when(c_.less(block, blocks), [&, row = row, position = position] {
-            body(row, place_of(row, position), c_.add(first, block));
-          });
+          nest_.when(c_.less(block, blocks),
+                     [&, row = row, position = position] { body(row, place_of(row, position), c_.add(first, block)); });
         });
       };
       c_.loop(c_.literal(0), blocks, tile_.rows * tile_.row, [&](ValueId base) {
@@ -374,11 +389,13 @@ class Tiles : Staged {
         walk_rows(v, base, blocks, true);
         b_.barrier();
         nest_.when(b_.op(Op::Eq, {c_.thread(), c_.literal(0)}), [&] {
-          pass_totals(v, tile_.rows, [](ValueId row) { return row; }, [&](ValueId total) {
-            const ValueId before = reduce.read(spans).value;
-            reduce.take(spans, {total, -1});
-            return before;
-          });
+          pass_totals(
+              v, tile_.rows, [](ValueId row) { return row; },
+              [&](ValueId total) {
+                const ValueId before = reduce.read(spans).value;
+                reduce.take(spans, {total, -1});
+                return before;
+              });
         });
         b_.barrier();
         each_block(base, [&](ValueId row, ValueId place, ValueId at) { b_.store(sums_.at(v), at, after_earlier(v, row, place)); });
@@ -394,7 +411,7 @@ class Tiles : Staged {
   int64_t count_, length_;
   int64_t blocks_;  // scan blocks of a line
   bool by_runs_;
-  int loops_ = 0;   // that have scans
+  int loops_ = 0;  // that have scans
   const TileShape tile_;
   int64_t ahead_ = 1;
   std::map<Value, int32_t> kept_;           // the tiles: values that a later loop reads, and scans

@@ -19,9 +19,9 @@ class Sums {
   bool zero_filled = false;  // past the last k there must be zeros
 
   // --- in the phase
-  virtual void begin() = 0;              // all sums are 0
+  virtual void begin() = 0;                             // all sums are 0
   virtual void multiply(ValueId k, ValueId stage) = 0;  // the slice that begins at k
-  virtual void finish() = 0;             // after the last one
+  virtual void finish() = 0;                            // after the last one
 
   // --- the sums to shared memory, `strips` times `strip_rows` rows of the tile
   int strips = 0, strip_rows = 0, pitch = 0;
@@ -41,16 +41,10 @@ class Sums {
 class ChainSums {
  public:
   ChainSums(Context& c, DType dtype, int64_t count, int64_t depth, int64_t chain = ir::kProductChain)
-      : c_(c),
-        b_(c.builder),
-        dtype_(dtype),
-        total_(Reducer(c.builder, Op::Sum, dtype).total()),
-        count_(count),
-        chain_(chain) {
+      : c_(c), b_(c.builder), dtype_(dtype), total_(Reducer(c.builder, Op::Sum, dtype).total()), count_(count), chain_(chain) {
     const std::string number = std::to_string(c.out.tree.buffers.size());
     group_ = b_.add_buffer({"group" + number, dtype, Space::Local, -1, count});
-    if (ir::product_in_groups(dtype, depth, chain))
-      totals_ = total_.buffers("totals" + number, Space::Local, -1, count);
+    if (ir::product_in_groups(dtype, depth, chain)) totals_ = total_.buffers("totals" + number, Space::Local, -1, count);
   }
   bool in_groups() const { return totals_.value >= 0; }
   void begin() {
@@ -92,9 +86,7 @@ class ChainSums {
     c_.loop(c_.literal(0), c_.literal(count), 1, body, true);
   }
   ValueId zero() { return b_.constant(ir::constant(dtype_, int64_t{0})); }
-  ValueId is_multiple(ValueId k, int64_t of) {
-    return b_.op(Op::Eq, {b_.op(Op::And, {k, c_.literal(of - 1)}), c_.literal(0)});
-  }
+  ValueId is_multiple(ValueId k, int64_t of) { return b_.op(Op::Eq, {b_.op(Op::And, {k, c_.literal(of - 1)}), c_.literal(0)}); }
 
   Context& c_;
   ir::TreeBuilder& b_;

@@ -59,8 +59,7 @@ class SumsOfWarps : public Sums {
           const std::vector<ValueId> rows = load(left, *read_left_, tiles_down_, first_row_, stage, k);
           const std::vector<ValueId> columns = load(right, *read_right_, tiles_across_, first_column_, stage, k);
           for (int i = 0; i < tiles_down_; ++i) {
-            for (int j = 0; j < tiles_across_; ++j)
-              b_.set(acc(i, j), b_.mma(rows[i], columns[j], b_.get(acc(i, j))));
+            for (int j = 0; j < tiles_across_; ++j) b_.set(acc(i, j), b_.mma(rows[i], columns[j], b_.get(acc(i, j))));
           }
         },
         true);
@@ -147,7 +146,7 @@ class SumsOfWarps : public Sums {
   int32_t of_tile_ = -1;                        // the thread's elements of a tile, one by one
   ValueId first_row_ = -1, first_column_ = -1;  // of the warp, in the tile
   std::optional<TileReader> read_left_, read_right_;
-  ValueId passed_to_ = -1;                      // where the thread's first element of a strip goes
+  ValueId passed_to_ = -1;  // where the thread's first element of a strip goes
 };
 
 }  // namespace

@@ -17,41 +17,65 @@ constexpr Worker kWarp = Worker::Warp;
 
 // Square ones reuse most; flat ones are for few rows or columns; deep ones wait for memory less often, where there are few blocks.
 constexpr Tile kTiles[] = {
-    {128, 128, 8, 8, 8}, {128, 64, 8, 8, 4},  {64, 128, 8, 4, 8},  {64, 64, 16, 4, 4}, {128, 32, 16, 4, 4}, {32, 128, 16, 4, 4}, {32, 32, 16, 2, 2},
-    {32, 32, 64, 2, 2},  {256, 16, 16, 4, 4}, {16, 256, 16, 4, 4}, {64, 16, 32, 2, 2}, {16, 64, 32, 2, 2},  {16, 16, 64, 1, 1},  {256, 8, 16, 2, 4},
-    {8, 256, 16, 4, 2},  {256, 4, 16, 1, 4},  {4, 256, 16, 4, 1},  {256, 1, 32, 1, 1}, {1, 256, 32, 1, 1},
+    {128, 128, 8, 8, 8},
+    {128, 64, 8, 8, 4},
+    {64, 128, 8, 4, 8},
+    {64, 64, 16, 4, 4},
+    {128, 32, 16, 4, 4},
+    {32, 128, 16, 4, 4},
+    {32, 32, 16, 2, 2},
+    {32, 32, 64, 2, 2},
+    {256, 16, 16, 4, 4},
+    {16, 256, 16, 4, 4},
+    {64, 16, 32, 2, 2},
+    {16, 64, 32, 2, 2},
+    {16, 16, 64, 1, 1},
+    {256, 8, 16, 2, 4},
+    {8, 256, 16, 4, 2},
+    {256, 4, 16, 1, 4},
+    {4, 256, 16, 4, 1},
+    {256, 1, 32, 1, 1},
+    {1, 256, 32, 1, 1},
 
-    {128, 128, 32, 64, 64, kWarp}, {128, 128, 32, 64, 32, kWarp}, {128, 64, 32, 64, 32, kWarp}, {64, 128, 32, 64, 32, kWarp},
-    {64, 64, 32, 32, 32, kWarp},   {32, 32, 64, 16, 16, kWarp},   {128, 16, 32, 32, 16, kWarp}, {16, 128, 32, 16, 32, kWarp},
+    {128, 128, 32, 64, 64, kWarp},
+    {128, 128, 32, 64, 32, kWarp},
+    {128, 64, 32, 64, 32, kWarp},
+    {64, 128, 32, 64, 32, kWarp},
+    {64, 64, 32, 32, 32, kWarp},
+    {32, 32, 64, 16, 16, kWarp},
+    {128, 16, 32, 32, 16, kWarp},
+    {16, 128, 32, 16, 32, kWarp},
 };
 
 // What a thread stages is spread evenly; the threads store whole rows; a warp's part is of whole tiles.
 constexpr bool is_sound(const Tile& t) {
   const int least = t.worker == Worker::Warp ? ir::kTileExtent : 1, together = t.worker == Worker::Warp ? kVector : 1;
-  return t.rows % t.part_rows == 0 && t.columns % t.part_columns == 0 && t.part_rows % least == 0 &&
-         t.part_columns % least == 0 && t.depth % least == 0 && ir::kProductChain % t.depth == 0 &&
-         t.threads() % t.columns == 0 && staged_evenly(t, t.rows, together) && staged_evenly(t, t.columns, together);
+  return t.rows % t.part_rows == 0 && t.columns % t.part_columns == 0 && t.part_rows % least == 0 && t.part_columns % least == 0 &&
+         t.depth % least == 0 && ir::kProductChain % t.depth == 0 && t.threads() % t.columns == 0 && staged_evenly(t, t.rows, together) &&
+         staged_evenly(t, t.columns, together);
 }
 static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), is_sound));
 
 // Instructions and cycles, for four schedulers a multiprocessor that each start one instruction of a warp a cycle.
 constexpr double kSchedulers = 4;
 constexpr double kResidentThreads = 1024;
-constexpr double kLatency = 700;    // of memory, and the barriers around a slice
-constexpr double kStaged = 8;       // for one staged element, beside what it is computed by
-constexpr double kStagedHalf = 5;   // if four are put to shared memory together
-constexpr double kCopied = 1;       // of one that is copied asynchronously, eight at once
-constexpr double kTileRead = 16;    // of a warp's tile from shared memory, whose bandwidth all schedulers share
-constexpr double kWarpRate = 0.6;   // of the tensor cores' rate, that instructions of one warp reach from compute capability 9.0 on
-constexpr double kFromMemory = 12;  // of an output's two operands and their addresses, for one k
-constexpr double kScattered = 3;    // times as much, if each thread waits for a line of its own
-constexpr int kMostWide = 32;       // sums of a thread that take two registers each
+constexpr double kLatency = 700;      // of memory, and the barriers around a slice
+constexpr double kStaged = 8;         // for one staged element, beside what it is computed by
+constexpr double kStagedHalf = 5;     // if four are put to shared memory together
+constexpr double kCopied = 1;         // of one that is copied asynchronously, eight at once
+constexpr double kTileRead = 16;      // of a warp's tile from shared memory, whose bandwidth all schedulers share
+constexpr double kWarpRate = 0.6;     // of the tensor cores' rate, that instructions of one warp reach from compute capability 9.0 on
+constexpr double kFromMemory = 12;    // of an output's two operands and their addresses, for one k
+constexpr double kScattered = 3;      // times as much, if each thread waits for a line of its own
+constexpr int kMostWide = 32;         // sums of a thread that take two registers each
 constexpr int kMostOfWarp = 64 * 32;  // sums of a warp beside which a thread has room for as many more
 
 int64_t shared_bytes(const Tile& t, ir::DType dtype) {
   const bool warps = t.worker == Worker::Warp;
   const int64_t item = warps ? 2 : ir::item_size(dtype), stages = stages_of(t, item);
-  if (warps) return int64_t{t.rows + t.columns} * t.depth * item * stages + int64_t{t.rows / t.part_rows} * ir::kTileExtent * (t.columns + kPadding) * 4;
+  if (warps)
+    return int64_t{t.rows + t.columns} * t.depth * item * stages +
+           int64_t{t.rows / t.part_rows} * ir::kTileExtent * (t.columns + kPadding) * 4;
   return (int64_t{t.depth} * (t.rows + t.columns + 2 * kVector) * stages + int64_t{t.threads()} * t.part_columns) * item;
 }
 
@@ -87,7 +111,9 @@ bool fits(const Tile& t, const ProductShape& shape, const ir::GpuTarget& target)
   if (t.worker == Worker::Warp && !(shape.halves && target.compute >= kFirstMma)) return false;
   constexpr int64_t kMostShared = 100 << 10;  // two blocks a multiprocessor
   // The largest tile has no room for what its sums' chains come to, nor for what is staged.
-  if (t.worker == Worker::Warp && t.part_rows * t.part_columns > kMostOfWarp && !(shape.copied && !ir::product_in_chains(shape.dtype, shape.depth, ir::kTileChain))) return false;
+  if (t.worker == Worker::Warp && t.part_rows * t.part_columns > kMostOfWarp &&
+      !(shape.copied && !ir::product_in_chains(shape.dtype, shape.depth, ir::kTileChain)))
+    return false;
   return t.threads() <= target.threads && shared_bytes(t, shape.dtype) <= std::min(kMostShared, target.shared_bytes) &&
          (ir::item_size(shape.dtype) <= 4 || t.part_rows * t.part_columns <= kMostWide);
 }
@@ -163,7 +189,12 @@ constexpr double kCall = 9500, kLaunch = 3000;  // ns; of a call with what the h
 ProductShape shape_of(const Form::Product& p) {
   const bool halves = ir::is_half(p.dtype);
   return {.dtype = halves ? ir::DType::F32 : p.dtype,
-          .batch = p.batch, .rows = p.rows, .columns = p.columns, .depth = p.depth, .halves = halves, .copied = halves};
+          .batch = p.batch,
+          .rows = p.rows,
+          .columns = p.columns,
+          .depth = p.depth,
+          .halves = halves,
+          .copied = halves};
 }
 
 double nanoseconds(const TileChoice& choice, const ir::GpuTarget& target) {

@@ -10,9 +10,9 @@
 
 namespace tenon::passes::gpu {
 
-constexpr int kVector = 4;   // neighbours that a thread reads from shared memory at once
-constexpr int kPadding = 8;  // sums behind each row of what warps pass through shared memory: rows begin in different banks
-constexpr int kFirstMma = 80;  // the compute capability from which on warps multiply tiles of 16x16x16
+constexpr int kVector = 4;       // neighbours that a thread reads from shared memory at once
+constexpr int kPadding = 8;      // sums behind each row of what warps pass through shared memory: rows begin in different banks
+constexpr int kFirstMma = 80;    // the compute capability from which on warps multiply tiles of 16x16x16
 constexpr int kPieceBytes = 16;  // that are copied asynchronously at once
 
 // Who takes a part of a block's tile, and how: a thread by fused multiply-adds, or a warp on the tensor cores, by products of 16x16x16.
@@ -32,7 +32,8 @@ std::span<const Tile> tiles();  // all that there are
 constexpr bool staged_evenly(const Tile& t, int width, int together) {
   const int pieces = width * t.depth / together;
   if (width % together != 0 || t.depth % together != 0) return false;
-  return (pieces % t.threads() == 0 || pieces < t.threads()) && t.threads() % (width / together) == 0 && t.threads() % (t.depth / together) == 0;
+  return (pieces % t.threads() == 0 || pieces < t.threads()) && t.threads() % (width / together) == 0 &&
+         t.threads() % (t.depth / together) == 0;
 }
 // Slices that lie in shared memory at the same time where operands are copied asynchronously, so many less one on their way.
 constexpr int stages_of(const Tile& t, int64_t item_size) {
@@ -45,7 +46,7 @@ constexpr int64_t kOtherRegisters = 56;
 
 // What the choice depends on.
 struct ProductShape {
-  ir::DType dtype = ir::DType::F32;   // of the sums
+  ir::DType dtype = ir::DType::F32;  // of the sums
   int64_t batch = 1, rows = 1, columns = 1, depth = 1;
   int left_cost = 0, right_cost = 0;  // to compute an element of an operand, in add-equivalents
   bool scattered = false;             // threads of neighbouring columns read far apart

@@ -49,7 +49,8 @@ std::vector<AxisPart> parts_of(const ir::Kernel& kernel, const std::vector<Index
 }
 
 // Each index as coefficients of the parts, by number; nothing if one is not a sum of them.
-std::optional<std::vector<std::vector<int64_t>>> coefficients(const std::vector<Index>& indices, const std::vector<AxisPart>& parts, int axes) {
+std::optional<std::vector<std::vector<int64_t>>> coefficients(const std::vector<Index>& indices, const std::vector<AxisPart>& parts,
+                                                              int axes) {
   std::vector<std::vector<int64_t>> all;
   for (const Index& index : indices) {
     const Index in_parts = index.substitute([&](int axis, int64_t extent) {
@@ -140,7 +141,8 @@ std::optional<WindowTile> choose_window_tile(const Windows& w, const ProductShap
       const int64_t image = w.channel.extent * w.height(rows) * w.width(), bytes = 4 * (image + shape.depth * (filters + kVector));
       if (bytes > std::min(kMostShared, target.shared_bytes)) continue;
       const double blocks = static_cast<double>(images) * static_cast<double>(ceil_div(w.row.extent, rows) * ceil_div(shape.rows, filters));
-      const double multiplied = static_cast<double>(shape.depth) * (multiply_cycles(shape.dtype, target.compute) * kFiltersOfThread * places + 2.0 * (2 + places) + 2);
+      const double multiplied = static_cast<double>(shape.depth) *
+                                (multiply_cycles(shape.dtype, target.compute) * kFiltersOfThread * places + 2.0 * (2 + places) + 2);
       const double staged = static_cast<double>(ceil_div(image, kWindowThreads)) * (kStagedOfImage + shape.right_cost) +
                             static_cast<double>(ceil_div(shape.depth * filters, kWindowThreads)) * (kStagedFilter + shape.left_cost);
       const double cycles = cycles_of_blocks(blocks, kWindowThreads, multiplied + staged, 2, target);

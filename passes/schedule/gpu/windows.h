@@ -25,11 +25,11 @@ struct AxisPart {
 
 // How the axes of a product see windows: the right operand changes with places and taps by step * place + tap alone.
 struct Windows {
-  std::vector<AxisPart> images;  // columns that no tap goes along
-  AxisPart row, column;          // places: columns of the product
+  std::vector<AxisPart> images;           // columns that no tap goes along
+  AxisPart row, column;                   // places: columns of the product
   AxisPart channel, tap_row, tap_column;  // parts of k, in this order
   int64_t row_step = 1, column_step = 1;
-  int64_t width() const { return column_step * (column.extent - 1) + tap_column.extent; }        // of what a row of places sees
+  int64_t width() const { return column_step * (column.extent - 1) + tap_column.extent; }  // of what a row of places sees
   int64_t height(int64_t rows) const { return row_step * (rows - 1) + tap_row.extent; }
 };
 

@@ -35,12 +35,25 @@ struct Case {
   int output;            // which
 };
 const Case kCases[] = {
-    {"a root of a negative number", [] { return leaf({-1, 4}).sqrt().sum(); }, "SqrtBackward0", 0},
-    {"a logarithm of 0 that is multiplied with 0", [] { return (leaf({0, 1}).log() * 0).sum(); }, "LogBackward0", 0},
+    {"a root of a negative number",
+     [] {
+       return leaf({-1, 4}).sqrt().sum();
+     },
+     "SqrtBackward0", 0},
+    {"a logarithm of 0 that is multiplied with 0",
+     [] {
+       return (leaf({0, 1}).log() * 0).sum();
+     },
+     "LogBackward0", 0},
     {"0 / 0, the divisor's", [] { return (tensor({0.0f}) / leaf({0})).sum(); }, "DivBackward0", 1},
     {"0 times infinity", [] { return (leaf({0}) * tensor({kInf}) * 0).sum(); }, "MulBackward0", 0},
     {"a power of a negative number", [] { return leaf({-2}).pow(leaf({1.5})).sum(); }, "PowBackward1", 0},
-    {"a branch that is not taken", [] { Tensor x = leaf({0}); return where(x > 0, x.sqrt(), zeros({1})).sum(); }, "SqrtBackward0", 0},
+    {"a branch that is not taken",
+     [] {
+       Tensor x = leaf({0});
+       return where(x > 0, x.sqrt(), zeros({1})).sum();
+     },
+     "SqrtBackward0", 0},
     {"a function of one's own", [] { return GivesNan::apply(leaf({1})).sum(); }, "GivesNan", 0},
 };
 
@@ -117,13 +130,15 @@ TEST_CASE("anomaly mode names the operation for any error of the backward pass, 
     }
     return error_of([&] { loss.backward(); });
   };
-  CHECK(written().ends_with("Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-                            "autograd::set_detect_anomaly(true)."));
+  CHECK(
+      written().ends_with("Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+                          "autograd::set_detect_anomaly(true)."));
   Collect handler;
   const WarningUtils::WarningHandlerGuard to_handler(&handler);
   const DetectAnomalyGuard guard;
-  CHECK(written().ends_with("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable "
-                            "in question was changed in there or anywhere later. Good luck!"));
+  CHECK(
+      written().ends_with("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable "
+                          "in question was changed in there or anywhere later. Good luck!"));
   REQUIRE(handler.texts.size() == 1);
   CHECK(handler.texts[0].starts_with("Error detected in MulBackward0. Traceback of forward call that caused the error:"));
 }

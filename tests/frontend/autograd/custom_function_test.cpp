@@ -86,9 +86,7 @@ struct Bad : autograd::Function<Bad<kCount, kWrong>> {
   }
 };
 
-Tensor leaf(std::vector<double> values) {
-  return tensor(ArrayRef<double>(values), TensorOptions(kDouble)).requires_grad_();
-}
+Tensor leaf(std::vector<double> values) { return tensor(ArrayRef<double>(values), TensorOptions(kDouble)).requires_grad_(); }
 
 }  // namespace
 
@@ -157,8 +155,9 @@ TEST_CASE("a Function that returns the wrong gradients") {
   CHECK(run(Bad<1, -1>()).find("returned an incorrect number of gradients (expected 2, got 1)") != std::string::npos);
   CHECK(run(Bad<4, -1>()) == "no error");
   CHECK(run(Bad<4, 3>()).find("returned an incorrect number of gradients (expected 2, got 4)") != std::string::npos);
-  CHECK(run(Bad<2, 1>()).find("returned a gradient different from None at position 2, but the corresponding forward input was not "
-                              "a Variable") != std::string::npos);
+  CHECK(run(Bad<2, 1>())
+            .find("returned a gradient different from None at position 2, but the corresponding forward input was not "
+                  "a Variable") != std::string::npos);
   CHECK(run(Bad<2, 0>()).find("returned an invalid gradient at index 0 - got [7] but expected shape compatible with [2]") !=
         std::string::npos);
 }
@@ -200,8 +199,9 @@ TEST_CASE("inference tensors that require grad are constants elsewhere, and view
   CHECK_FALSE(view.is_inference());
   CHECK(message([&] { view.add_(2); }).find("A view was created in inference mode and is being modified inplace in normal mode.") == 0);
   a.add_(1);
-  CHECK(message([&] { view.grad_fn(); })
-            .find("A view was created in inference mode and its base or another view of its base has been modified inplace") == 0);
+  CHECK(message([&] {
+          view.grad_fn();
+        }).find("A view was created in inference mode and its base or another view of its base has been modified inplace") == 0);
 }
 
 TEST_CASE("a view of what a Function returned as it was may not be written") {
@@ -233,7 +233,7 @@ TEST_CASE("inference tensors") {
   CHECK(message([&] { t.add_(1); }).find("Inplace update to inference tensor outside InferenceMode is not allowed.") == 0);
   CHECK(message([&] { t._version(); }).find("Inference tensors do not track version counter.") == 0);
   CHECK(message([&] { t.requires_grad_(); }).find("Setting requires_grad=True on inference tensor outside InferenceMode") == 0);
-  CHECK(message([&] { w * t; }).find("Inference tensors cannot be saved for backward.") == 0);
+  CHECK(message([&] { w* t; }).find("Inference tensors cannot be saved for backward.") == 0);
   CHECK((w + t).requires_grad());
   CHECK((w * t.clone()).requires_grad());
 }

@@ -20,8 +20,7 @@ std::string grad_name(const Tensor& x) {
 Tensor parameter(IntArrayRef shape = {2, 3}) { return ones(shape, requires_grad()); }
 
 constexpr const char* kLeaf = "a leaf Variable that requires grad is being used in an in-place operation.";
-constexpr const char* kViewOfLeaf =
-    "a view of a leaf Variable that requires grad is being used in an in-place operation.";
+constexpr const char* kViewOfLeaf = "a view of a leaf Variable that requires grad is being used in an in-place operation.";
 
 }  // namespace
 
@@ -59,16 +58,13 @@ TEST_CASE("flags change as in PyTorch") {
   c.set_requires_grad(true);
   const Tensor y = c * 2;
   y.requires_grad_(true);  // it does already
-  CHECK_THROWS_WITH_AS(
-      y.requires_grad_(false),
-      "you can only change requires_grad flags of leaf variables. If you want to use a "
-      "computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
-      "var.detach().",
-      Error);
-  CHECK_THROWS_WITH_AS(y.set_requires_grad(true),
-                       "you can only change requires_grad flags of leaf variables.", Error);
-  CHECK_THROWS_WITH_AS(tensor({1, 2}).requires_grad_(),
-                       "Only Tensors of floating point and complex dtype can require gradients", Error);
+  CHECK_THROWS_WITH_AS(y.requires_grad_(false),
+                       "you can only change requires_grad flags of leaf variables. If you want to use a "
+                       "computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
+                       "var.detach().",
+                       Error);
+  CHECK_THROWS_WITH_AS(y.set_requires_grad(true), "you can only change requires_grad flags of leaf variables.", Error);
+  CHECK_THROWS_WITH_AS(tensor({1, 2}).requires_grad_(), "Only Tensors of floating point and complex dtype can require gradients", Error);
   CHECK_THROWS_WITH_AS(zeros({2}, TensorOptions(kLong).requires_grad(true)),
                        "Only Tensors of floating point and complex dtype can require gradients", Error);
   CHECK_THROWS_AS(Tensor().requires_grad(), Error);
@@ -289,8 +285,7 @@ TEST_CASE("the grad of a tensor is a place to put one") {
   const Tensor y = p * 2;
   y.retain_grad();
   CHECK(y.retains_grad());
-  CHECK_THROWS_WITH_AS(p.detach().retain_grad(), "can't retain_grad on Tensor that has requires_grad=False",
-                       Error);
+  CHECK_THROWS_WITH_AS(p.detach().retain_grad(), "can't retain_grad on Tensor that has requires_grad=False", Error);
 }
 
 TEST_CASE("writing in place") {
@@ -302,12 +297,11 @@ TEST_CASE("writing in place") {
   CHECK_THROWS_WITH_AS(p.expand({3, 2, 2}).add_(1), kViewOfLeaf, Error);
   CHECK_THROWS_WITH_AS(p[0][1].fill_(5.), kViewOfLeaf, Error);
   CHECK(equal(p, ones({2, 2})));  // nothing happened
-  CHECK_THROWS_WITH_AS(
-      (p * 2).split(1)[0].add_(1),
-      "Output 0 of Split is a view and is being modified inplace. This view is the output of a "
-      "function that returns multiple views. Such functions do not allow the output views to be modified "
-      "inplace. You should replace the inplace operation by an out-of-place one.",
-      Error);
+  CHECK_THROWS_WITH_AS((p * 2).split(1)[0].add_(1),
+                       "Output 0 of Split is a view and is being modified inplace. This view is the output of a "
+                       "function that returns multiple views. Such functions do not allow the output views to be modified "
+                       "inplace. You should replace the inplace operation by an out-of-place one.",
+                       Error);
   {
     NoGradGuard no_grad;
     p.add_(1);

@@ -89,8 +89,7 @@ TEST_CASE("node: a hook that returns too few gradients or another shape is an er
   CHECK(with([](const variable_list&) { return variable_list{}; }) == "pre hook returned 0 gradients, expected 1");
   CHECK(with([](const variable_list&) { return variable_list{ones({3})}; }) ==
         "pre hook has changed the size of gradient 0 from [2] to [3]");
-  CHECK(with([](const variable_list&) { return variable_list{ones({2}, kDouble)}; }) ==
-        "pre hook has changed the type of gradient 0");
+  CHECK(with([](const variable_list&) { return variable_list{ones({2}, kDouble)}; }) == "pre hook has changed the type of gradient 0");
   CHECK(with([](const variable_list&) { return variable_list{Tensor()}; }) == "no error");
 }
 

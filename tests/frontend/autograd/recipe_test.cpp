@@ -259,8 +259,7 @@ TEST_CASE("a chain of a million operations dies without recursion") {
 TEST_CASE("golden: every operator's recipe gives its bits again") {
   const nlohmann::json cases = golden::load("ops.json");
   std::string blob = golden::read("ops.bin");
-  const std::vector<std::string> names = {"bool",  "uint8",   "int8",     "int16",   "int32",
-                                          "int64", "float16", "bfloat16", "float32", "float64"};
+  const std::vector<std::string> names = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
   size_t replayed = 0, opaque = 0;
   std::set<std::string> without;
   for (const auto& c : cases) {

@@ -155,7 +155,7 @@ TEST_CASE("checkpoint: what lies between is neither kept nor there all at once i
 }
 
 TEST_CASE("checkpoint: arguments are kept, but not those of a block inside another") {
-  const Tensor w = randn({200, 200}).requires_grad_(true);  // 160 KB
+  const Tensor w = randn({200, 200}).requires_grad_(true);           // 160 KB
   const auto cheap = [](const Tensor& t) { return (t + 1).exp(); };  // reads its result alone
   const auto kept_after = [&](const Block& f) {
     eval(w);
@@ -219,9 +219,11 @@ TEST_CASE("checkpoint: one in another costs no more than one after another") {
   const std::function<Tensor(const Tensor&)> kinds[] = {[&](const Tensor& t) { return (t * w).tanh(); },
                                                         [&](const Tensor& t) { return matmul(t, w).tanh(); }};
   // Work before the inner one, behind it, and one after another.
-  const auto nested = [](const auto& self, const std::function<Tensor(const Tensor&)>& f, bool before, const Tensor& t, int depth) -> Tensor {
+  const auto nested = [](const auto& self, const std::function<Tensor(const Tensor&)>& f, bool before, const Tensor& t,
+                         int depth) -> Tensor {
     if (depth == 0) return t;
-    return checkpoint([&](const Tensor& u) { return before ? self(self, f, before, f(u), depth - 1) : f(self(self, f, before, u, depth - 1)); }, t);
+    return checkpoint(
+        [&](const Tensor& u) { return before ? self(self, f, before, f(u), depth - 1) : f(self(self, f, before, u, depth - 1)); }, t);
   };
   for (const auto& f : kinds) {
     for (int shape = 0; shape < 3; ++shape) {

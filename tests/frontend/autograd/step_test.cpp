@@ -17,17 +17,31 @@ nn::Sequential make_mlp() {
 nn::Sequential make_cnn() {
   manual_seed(0);
   nn::MaxPool2d pool(nn::MaxPool2dOptions(2).stride(2));
-  return nn::Sequential{nn::Conv2d(3, 6, 5), nn::ReLU(), pool, nn::Conv2d(nn::Conv2dOptions(6, 16, 5).padding(3)), nn::ReLU(),
-                        nn::Conv2d(16, 16, 5), nn::ReLU(), pool, nn::Conv2d(16, 16, 3), nn::ReLU(), pool, nn::Flatten(),
-                        nn::Linear(64, 120), nn::ReLU(), nn::Linear(120, 84), nn::ReLU(), nn::Linear(84, 10)};
+  return nn::Sequential{nn::Conv2d(3, 6, 5),
+                        nn::ReLU(),
+                        pool,
+                        nn::Conv2d(nn::Conv2dOptions(6, 16, 5).padding(3)),
+                        nn::ReLU(),
+                        nn::Conv2d(16, 16, 5),
+                        nn::ReLU(),
+                        pool,
+                        nn::Conv2d(16, 16, 3),
+                        nn::ReLU(),
+                        pool,
+                        nn::Flatten(),
+                        nn::Linear(64, 120),
+                        nn::ReLU(),
+                        nn::Linear(120, 84),
+                        nn::ReLU(),
+                        nn::Linear(84, 10)};
 }
 
 // That of the CIFAR-10 tutorial.
 nn::Sequential make_tutorial_cnn() {
   manual_seed(0);
   nn::MaxPool2d pool(nn::MaxPool2dOptions(2).stride(2));
-  return nn::Sequential{nn::Conv2d(3, 6, 5), nn::ReLU(), pool, nn::Conv2d(6, 16, 5), nn::ReLU(), pool, nn::Flatten(),
-                        nn::Linear(400, 120), nn::ReLU(), nn::Linear(120, 84), nn::ReLU(), nn::Linear(84, 10)};
+  return nn::Sequential{nn::Conv2d(3, 6, 5), nn::ReLU(),           pool,       nn::Conv2d(6, 16, 5), nn::ReLU(), pool,
+                        nn::Flatten(),       nn::Linear(400, 120), nn::ReLU(), nn::Linear(120, 84),  nn::ReLU(), nn::Linear(84, 10)};
 }
 
 struct Training {

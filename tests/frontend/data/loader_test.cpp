@@ -71,9 +71,7 @@ std::vector<Batch> in_order(int size, int batch_size) {
   return batches;
 }
 
-auto sleepy = [](size_t index) {
-  std::this_thread::sleep_for(std::chrono::microseconds((index * 7919) % 5 * 300));
-};
+auto sleepy = [](size_t index) { std::this_thread::sleep_for(std::chrono::microseconds((index * 7919) % 5 * 300)); };
 
 }  // namespace
 
@@ -82,16 +80,13 @@ TEST_CASE("data: a loader gives every sample once, in the sampler's order, for a
     for (const size_t max_jobs : {1, 3, 8}) {
       CAPTURE(workers);
       CAPTURE(max_jobs);
-      auto loader = data::make_data_loader<SequentialSampler>(
-          Numbers(sleepy), DataLoaderOptions(3).workers(workers).max_jobs(max_jobs));
+      auto loader = data::make_data_loader<SequentialSampler>(Numbers(sleepy), DataLoaderOptions(3).workers(workers).max_jobs(max_jobs));
       for (int epoch = 0; epoch < 2; ++epoch) CHECK(all(*loader) == in_order(20, 3));
     }
   }
-  auto dropping = data::make_data_loader<SequentialSampler>(Numbers(sleepy),
-                                                            DataLoaderOptions(3).workers(2).drop_last(true));
+  auto dropping = data::make_data_loader<SequentialSampler>(Numbers(sleepy), DataLoaderOptions(3).workers(2).drop_last(true));
   CHECK(all(*dropping) == in_order(18, 3));
-  auto random =
-      data::make_data_loader(Numbers(sleepy), DataLoaderOptions(4).workers(3).enforce_ordering(false));
+  auto random = data::make_data_loader(Numbers(sleepy), DataLoaderOptions(4).workers(3).enforce_ordering(false));
   std::multiset<int> seen;
   for (auto& batch : *random) seen.insert(batch.begin(), batch.end());
   CHECK(seen.size() == 20);
@@ -103,8 +98,7 @@ TEST_CASE("data: without an order the first batch that is ready comes first") {
   const auto first_waits = [&](size_t index) {
     while (index == 0 && !release) std::this_thread::sleep_for(1ms);
   };
-  auto loader = data::make_data_loader<SequentialSampler>(
-      Numbers(first_waits), DataLoaderOptions(5).workers(2).enforce_ordering(false));
+  auto loader = data::make_data_loader<SequentialSampler>(Numbers(first_waits), DataLoaderOptions(5).workers(2).enforce_ordering(false));
   auto at = loader->begin();
   CHECK((*at)[0] == 5);
   release = true;
@@ -118,8 +112,7 @@ TEST_CASE("data: random numbers of datasets and transforms do not depend on the 
     manual_seed(5);
     const Tensor x = arange(24, TensorOptions(kFloat)).reshape({12, 2});
     auto noisy = TensorDataset(x)
-                     .map(data::transforms::TensorLambda<void>(
-                         [](Tensor t) { return t + rand({2}) * randint(1, 9, {1}); }))
+                     .map(data::transforms::TensorLambda<void>([](Tensor t) { return t + rand({2}) * randint(1, 9, {1}); }))
                      .map(Stack<TensorExample>());
     auto loader = data::make_data_loader(std::move(noisy), DataLoaderOptions(5).workers(workers));
     std::vector<Tensor> batches;
@@ -144,9 +137,9 @@ TEST_CASE("data: a loader draws nothing from the program's generator but the sam
   const Tensor after = rand({3});
   for (const size_t workers : {0, 2}) {
     manual_seed(7);
-    auto loader = data::make_data_loader(TensorDataset(arange(6)).map(data::transforms::TensorLambda<void>(
-                                             [](Tensor t) { return t + randint(0, 5, {}); })),
-                                         DataLoaderOptions(2).workers(workers));
+    auto loader = data::make_data_loader(
+        TensorDataset(arange(6)).map(data::transforms::TensorLambda<void>([](Tensor t) { return t + randint(0, 5, {}); })),
+        DataLoaderOptions(2).workers(workers));
     for (auto& batch : *loader) (void)batch;
     CHECK(equal(rand({3}), after));
   }
@@ -160,8 +153,7 @@ TEST_CASE("data: a worker that throws throws in the program, and the epoch goes 
   auto loader = data::make_data_loader<SequentialSampler>(Numbers(fails), DataLoaderOptions(5).workers(2));
   auto at = loader->begin();
   CHECK((*at)[0] == 0);
-  CHECK(message_of([&] { ++at; }) ==
-        "Caught exception in DataLoader worker thread. Original message: sample 7 is bad");
+  CHECK(message_of([&] { ++at; }) == "Caught exception in DataLoader worker thread. Original message: sample 7 is bad");
   CHECK(message_of([&] { ++at; }) == "Caught exception in DataLoader worker thread.");
   ++at;
   CHECK((*at)[0] == 15);
@@ -190,12 +182,10 @@ TEST_CASE("data: waiting for a batch ends after the timeout") {
   const auto waits = [&](size_t) {
     while (!release) std::this_thread::sleep_for(1ms);
   };
-  auto loader = data::make_data_loader<SequentialSampler>(Numbers(waits),
-                                                          DataLoaderOptions(10).workers(1).timeout(10ms));
+  auto loader = data::make_data_loader<SequentialSampler>(Numbers(waits), DataLoaderOptions(10).workers(1).timeout(10ms));
   CHECK(loader->options().timeout == std::chrono::milliseconds(10));
   auto at = loader->begin();
-  CHECK(message_of([&] { *at; }) ==
-        "Timeout in DataLoader queue while waiting for next batch (timeout was 10 ms)");
+  CHECK(message_of([&] { *at; }) == "Timeout in DataLoader queue while waiting for next batch (timeout was 10 ms)");
   release = true;
   for (int tries = 0; tries < 1000; ++tries) {
     if (message_of([&] { CHECK((*at)[0] == 0); }) == "nothing") break;
@@ -206,12 +196,9 @@ TEST_CASE("data: waiting for a batch ends after the timeout") {
 TEST_CASE("data: iterators past the end, two at a time, and after their loader") {
   for (const size_t workers : {0, 2}) {
     CAPTURE(workers);
-    auto loader =
-        data::make_data_loader<SequentialSampler>(Numbers(sleepy), DataLoaderOptions(7).workers(workers));
-    CHECK(message_of([&] { ++loader->end(); }) ==
-          "Incrementing the DataLoader's past-the-end iterator is not allowed");
-    CHECK(message_of([&] { *loader->end(); }) ==
-          "Dereferencing the DataLoader's past-the-end iterator is not allowed");
+    auto loader = data::make_data_loader<SequentialSampler>(Numbers(sleepy), DataLoaderOptions(7).workers(workers));
+    CHECK(message_of([&] { ++loader->end(); }) == "Incrementing the DataLoader's past-the-end iterator is not allowed");
+    CHECK(message_of([&] { *loader->end(); }) == "Dereferencing the DataLoader's past-the-end iterator is not allowed");
     auto at = loader->begin();
     CHECK(at == at);
     CHECK(at != loader->end());
@@ -247,8 +234,7 @@ TEST_CASE("data: iterators past the end, two at a time, and after their loader")
 
 TEST_CASE("data: a loader that dies in the middle ends its threads") {
   for (int pass = 0; pass < 20; ++pass) {
-    auto loader = data::make_data_loader<SequentialSampler>(Numbers(sleepy),
-                                                            DataLoaderOptions(1).workers(3).max_jobs(10));
+    auto loader = data::make_data_loader<SequentialSampler>(Numbers(sleepy), DataLoaderOptions(1).workers(3).max_jobs(10));
     auto at = loader->begin();
     for (int i = 0; i < pass % 4; ++i) ++at;
   }
@@ -275,9 +261,8 @@ TEST_CASE("data: a forked child says that the workers stayed behind, and ends") 
 TEST_CASE("data: options that could never load anything are errors") {
   CHECK(message_of([] { data::make_data_loader(Numbers(sleepy), 0); }) ==
         "batch_size should be a positive integer value, but got batch_size=0");
-  CHECK(message_of([] {
-          data::make_data_loader(Numbers(sleepy), DataLoaderOptions(1).workers(2).max_jobs(0));
-        }) == "max_jobs should be a positive integer value, but got max_jobs=0");
+  CHECK(message_of([] { data::make_data_loader(Numbers(sleepy), DataLoaderOptions(1).workers(2).max_jobs(0)); }) ==
+        "max_jobs should be a positive integer value, but got max_jobs=0");
   const data::FullDataLoaderOptions full(DataLoaderOptions(3).workers(4).timeout(2s));
   CHECK(full.max_jobs == 8);
   CHECK(full.timeout == 2000ms);
@@ -363,7 +348,8 @@ TEST_CASE("data: what a worker makes is computed when the program gets it") {
                  .map(data::transforms::Lambda<TensorExample, Example<>>(
                      [](TensorExample e) { return Example<>(e.data.exp().sin() * 2, e.data.sum()); }))
                  .map(Stack<>());
-  auto loader = data::make_data_loader<SequentialSampler>(std::move(set), DataLoaderOptions(16).workers(2));  // one batch: no worker computes another one meanwhile
+  auto loader = data::make_data_loader<SequentialSampler>(
+      std::move(set), DataLoaderOptions(16).workers(2));  // one batch: no worker computes another one meanwhile
   int64_t row = 0;
   for (auto& batch : *loader) {
     clear_kernel_history();
@@ -407,8 +393,7 @@ TEST_CASE("data: workers evaluate while an evaluation of the program runs") {
 
 TEST_CASE("data: batches of random rows are copied, and build no plan each") {
   const Tensor x = rand({200, 5}), y = arange(200);
-  auto loader = data::make_data_loader(
-      PairDataset(x, y).map(data::transforms::Normalize<>({0.5}, {2})).map(Stack<>()), 32);
+  auto loader = data::make_data_loader(PairDataset(x, y).map(data::transforms::Normalize<>({0.5}, {2})).map(Stack<>()), 32);
   const auto epoch = [&] {
     for (auto& batch : *loader) eval(batch.data * 2, batch.target + 1);
   };
@@ -507,8 +492,7 @@ TEST_CASE("data: distributed samplers have LibTorch's shares") {
   };
   CHECK(epochs(DistributedRandomSampler(10, 3, 1)) == std::vector<Indices>{{9, 1, 4, 7}, {8, 1, 6, 2}});
   CHECK(epochs(DistributedRandomSampler(10, 3, 2, false)) == std::vector<Indices>{{8, 3, 7}, {0, 7, 1}});
-  CHECK(epochs(DistributedRandomSampler(10)) ==
-        std::vector<Indices>{{0, 2, 1, 5, 9, 8, 4, 7, 6, 3}, {5, 0, 3, 1, 8, 4, 6, 2, 7, 9}});
+  CHECK(epochs(DistributedRandomSampler(10)) == std::vector<Indices>{{0, 2, 1, 5, 9, 8, 4, 7, 6, 3}, {5, 0, 3, 1, 8, 4, 6, 2, 7, 9}});
   CHECK(epochs(DistributedSequentialSampler(10, 3, 2)) == std::vector<Indices>{{8, 9, 0, 1}, {8, 9, 0, 1}});
   CHECK(epochs(DistributedSequentialSampler(10, 4, 3, false)) == std::vector<Indices>{{6, 7}, {6, 7}});
   CHECK_THROWS_AS(DistributedSequentialSampler(10, 3, 3), ValueError);
@@ -518,8 +502,8 @@ TEST_CASE("data: weighted samplers and random splits have PyTorch's order for a 
   const nlohmann::json golden = golden::load("loading/golden.json");
   for (const auto& c : golden["weighted"]) {
     manual_seed(c["seed"].get<uint64_t>());
-    data::samplers::WeightedRandomSampler sampler(c["weights"].get<std::vector<double>>(),
-                                                  c["count"].get<size_t>(), c["replacement"].get<bool>());
+    data::samplers::WeightedRandomSampler sampler(c["weights"].get<std::vector<double>>(), c["count"].get<size_t>(),
+                                                  c["replacement"].get<bool>());
     for (const auto& epoch : c["epochs"]) {
       sampler.reset();
       CHECK(rest(sampler, 100)[0] == epoch.get<Indices>());
@@ -528,8 +512,8 @@ TEST_CASE("data: weighted samplers and random splits have PyTorch's order for a 
   for (const auto& c : golden["random_splits"]) {
     const auto generator = make_generator<CPUGeneratorImpl>(c["seed"].get<uint64_t>());
     const bool counts = c["lengths"][0].is_number_integer();
-    const data::SplitLengths lengths = counts ? data::SplitLengths(c["lengths"].get<std::vector<int64_t>>())
-                                              : data::SplitLengths(c["lengths"].get<std::vector<double>>());
+    const data::SplitLengths lengths =
+        counts ? data::SplitLengths(c["lengths"].get<std::vector<int64_t>>()) : data::SplitLengths(c["lengths"].get<std::vector<double>>());
     const Tensor rows = arange(c["size"].get<int64_t>());
     const auto parts = data::random_split(TensorDataset(rows), lengths, generator);
     REQUIRE(parts.size() == c["parts"].size());
@@ -538,9 +522,7 @@ TEST_CASE("data: weighted samplers and random splits have PyTorch's order for a 
     CHECK(part.get(1).data.item<int64_t>() == c["parts"][0][1]);
     CHECK_THROWS_AS(part.get(100), IndexError);
   }
-  CHECK(message_of([] {
-          data::random_split(10, {3, 4});
-        }) == "Sum of input lengths does not equal the length of the input dataset!");
+  CHECK(message_of([] { data::random_split(10, {3, 4}); }) == "Sum of input lengths does not equal the length of the input dataset!");
   CHECK_THROWS_AS(data::random_split(10, {0.5, 0.6}), ValueError);
   CHECK_THROWS_AS(data::random_split(10, {1.5, -0.5}), ValueError);
 }
@@ -562,14 +544,12 @@ TEST_CASE("data: transforms of samples and of batches") {
   CHECK(copy.apply(1) == 1);
 
   const Tensor x = rand({4, 3, 2, 5});
-  auto normal =
-      TensorDataset(x).map(Normalize<void>({0.5, 0.25, 0.1}, {2, 3, 0.3})).map(Stack<TensorExample>());
+  auto normal = TensorDataset(x).map(Normalize<void>({0.5, 0.25, 0.1}, {2, 3, 0.3})).map(Stack<TensorExample>());
   const Tensor mean = tensor({0.5, 0.25, 0.1}, TensorOptions(kFloat)).reshape({3, 1, 1});
   const Tensor stddev = tensor({2.0, 3.0, 0.3}, TensorOptions(kFloat)).reshape({3, 1, 1});
   CHECK(equal(normal.get_batch(Indices{0, 1, 2, 3}).data, (x - mean) / stddev));
   const Tensor strided = x.permute({0, 1, 3, 2});  // of views, of other types, and of what is not computed
-  CHECK(equal(Stack<TensorExample>().apply_batch({strided[0], strided[2]}).data,
-              strided.index_select(0, tensor({0, 2}))));
+  CHECK(equal(Stack<TensorExample>().apply_batch({strided[0], strided[2]}).data, strided.index_select(0, tensor({0, 2}))));
   CHECK(equal(Stack<TensorExample>().apply_batch({x[0] + 1, x[1] + 1}).data, x.slice(0, 0, 2) + 1));
   CHECK((Stack<TensorExample>().apply_batch({tensor(true), tensor(false)}).data.scalar_type() == kBool));
   CHECK_THROWS_WITH_AS(Stack<TensorExample>().apply_batch({x[0], x[1][0]}).data,

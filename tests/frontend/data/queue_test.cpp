@@ -28,10 +28,8 @@ TEST_CASE("data::detail: a queue gives in order, once to one thread, and says wh
   CHECK(queue.pop(milliseconds(1)) == 1);
   CHECK(queue.clear() == 1);
   CHECK(queue.clear() == 0);
-  CHECK_THROWS_WITH_AS(
-      queue.pop(milliseconds(5)),
-      doctest::Contains("Timeout in DataLoader queue while waiting for next batch (timeout was 5 ms)"),
-      tenon::Error);
+  CHECK_THROWS_WITH_AS(queue.pop(milliseconds(5)),
+                       doctest::Contains("Timeout in DataLoader queue while waiting for next batch (timeout was 5 ms)"), tenon::Error);
   constexpr int kThreads = 3, kEach = 400;
   std::atomic<int64_t> sum = 0;
   std::vector<std::thread> threads;
@@ -108,17 +106,12 @@ TEST_CASE("data::detail: sequencers") {
   CHECK(!sequencers::detail::buffer_contains_result(buffer));
   buffer[1] = Result{4};
   CHECK(sequencers::detail::buffer_contains_result(buffer));
-  CHECK(sequencers::NoSequencer<Result>().next([] { return tenon::optional(Result{7}); })->sequence_number ==
-        7);
+  CHECK(sequencers::NoSequencer<Result>().next([] { return tenon::optional(Result{7}); })->sequence_number == 7);
   // A result that was never asked for, and one that does not come, are errors.
   sequencers::OrderedSequencer<Result> two(2);
-  CHECK_THROWS_WITH_AS(two.next([] { return tenon::optional(Result{2}); }),
-                       doctest::Contains("cannot keep result 2"), tenon::Error);
+  CHECK_THROWS_WITH_AS(two.next([] { return tenon::optional(Result{2}); }), doctest::Contains("cannot keep result 2"), tenon::Error);
   int calls = 0;
-  CHECK_THROWS_WITH_AS(two.next([&]() -> tenon::optional<Result> {
-    return ++calls == 1 ? tenon::optional(Result{1}) : tenon::nullopt;
-  }),
+  CHECK_THROWS_WITH_AS(two.next([&]() -> tenon::optional<Result> { return ++calls == 1 ? tenon::optional(Result{1}) : tenon::nullopt; }),
                        doctest::Contains("waits for result 0, but the producer has ended"), tenon::Error);
-  CHECK_THROWS_AS(sequencers::OrderedSequencer<Result>(0).next([] { return tenon::optional(Result{0}); }),
-                  tenon::ValueError);
+  CHECK_THROWS_AS(sequencers::OrderedSequencer<Result>(0).next([] { return tenon::optional(Result{0}); }), tenon::ValueError);
 }

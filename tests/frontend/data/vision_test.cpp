@@ -11,8 +11,8 @@
 using namespace tenon;
 namespace fs = std::filesystem;
 namespace vision = data::transforms::vision;
-using data::datasets::CIFAR10, data::datasets::CIFAR100, data::datasets::FashionMNIST,
-    data::datasets::ImageFolder, data::datasets::MNIST, data::datasets::Mode;
+using data::datasets::CIFAR10, data::datasets::CIFAR100, data::datasets::FashionMNIST, data::datasets::ImageFolder, data::datasets::MNIST,
+    data::datasets::Mode;
 
 namespace {
 
@@ -43,8 +43,7 @@ std::vector<int64_t> list(const Tensor& t) {
 }
 
 Tensor image(int64_t channels, int64_t height, int64_t width) {  // as make_golden.py has it
-  const Tensor c = arange(channels).reshape({-1, 1, 1}), y = arange(height).reshape({-1, 1}),
-               x = arange(width);
+  const Tensor c = arange(channels).reshape({-1, 1, 1}), y = arange(height).reshape({-1, 1}), x = arange(width);
   return (37 * c + 11 * y + 23 * x + 5 * x * y).remainder(256).to(kByte);
 }
 
@@ -65,8 +64,7 @@ struct Folder {
 };
 
 std::string big_endian(uint32_t value) {
-  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),
-          static_cast<char>(value)};
+  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8), static_cast<char>(value)};
 }
 std::string idx_images(uint32_t count, uint32_t height, uint32_t width) {
   std::string file = big_endian(2051) + big_endian(count) + big_endian(height) + big_endian(width);
@@ -114,16 +112,14 @@ TEST_CASE("data: train_test_split has scikit-learn's order") {
     if (o.contains("train_size")) options.train_size(size_of(o["train_size"]));
     if (o.contains("random_state")) options.random_state(o["random_state"].get<uint32_t>());
     if (o.contains("shuffle")) options.shuffle(o["shuffle"].get<bool>());
-    if (!c["labels"].empty())
-      options.stratify(tensor(c["labels"].get<std::vector<int64_t>>(), TensorOptions(kLong)));
+    if (!c["labels"].empty()) options.stratify(tensor(c["labels"].get<std::vector<int64_t>>(), TensorOptions(kLong)));
     CAPTURE(c.dump().substr(0, 120));
     const auto [train, test] = data::train_test_indices(c["size"].get<int64_t>(), options);
     CHECK(list(train) == c["train"].get<std::vector<int64_t>>());
     CHECK(list(test) == c["test"].get<std::vector<int64_t>>());
   }
   const Tensor x = rand({10, 4}), y = arange(10);
-  const auto [x_train, x_test, y_train, y_test] =
-      data::train_test_split(x, y, data::TrainTestSplitOptions(0.2).random_state(33));
+  const auto [x_train, x_test, y_train, y_test] = data::train_test_split(x, y, data::TrainTestSplitOptions(0.2).random_state(33));
   CHECK(x_test.size(0) == 2);
   CHECK(equal(x_train, x.index_select(0, y_train)));
   CHECK(equal(x_test, x.index_select(0, y_test)));
@@ -132,22 +128,17 @@ TEST_CASE("data: train_test_split has scikit-learn's order") {
   manual_seed(1);
   CHECK(equal(b, data::train_test_split(y).second));
   CHECK(a.size(0) == 7);
-  CHECK(message_of([&] { data::train_test_split(x, arange(9)); }) ==
-        "Found input variables with inconsistent numbers of samples: [10, 9]");
+  CHECK(message_of([&] { data::train_test_split(x, arange(9)); }) == "Found input variables with inconsistent numbers of samples: [10, 9]");
   CHECK_THROWS_AS(data::train_test_split(x, 1.5), ValueError);
   CHECK_THROWS_AS(data::train_test_split(x, 10), ValueError);
   CHECK_THROWS_AS(data::train_test_split(x, data::TrainTestSplitOptions(0.6).train_size(0.6)), ValueError);
-  CHECK_THROWS_AS(data::train_test_split(x, data::TrainTestSplitOptions(0.5).stratify(arange(10))),
-                  ValueError);
-  CHECK_THROWS_AS(
-      data::train_test_split(x, data::TrainTestSplitOptions(0.5).stratify(arange(10)).shuffle(false)),
-      ValueError);
+  CHECK_THROWS_AS(data::train_test_split(x, data::TrainTestSplitOptions(0.5).stratify(arange(10))), ValueError);
+  CHECK_THROWS_AS(data::train_test_split(x, data::TrainTestSplitOptions(0.5).stratify(arange(10)).shuffle(false)), ValueError);
 }
 
 TEST_CASE("vision: resize") {
   for (const auto& c : golden_of_loading()["resized"]) {
-    const auto mode =
-        c["mode"] == "nearest" ? vision::Interpolation::Nearest : vision::Interpolation::Bilinear;
+    const auto mode = c["mode"] == "nearest" ? vision::Interpolation::Nearest : vision::Interpolation::Bilinear;
     const Tensor x = image(3, c["height"].get<int64_t>(), c["width"].get<int64_t>());
     const auto size = c["size"].get<std::vector<int64_t>>(), shape = c["shape"].get<std::vector<int64_t>>();
     const bool antialias = c["antialias"].get<bool>();
@@ -156,8 +147,7 @@ TEST_CASE("vision: resize") {
     REQUIRE(bytes.sizes() == IntArrayRef(shape));
     CHECK(list(bytes) == c["bytes"].get<std::vector<int64_t>>());
     const Tensor floats = vision::Resize(size, mode, antialias)(vision::to_tensor(x));
-    const Tensor wanted =
-        tensor(c["floats"].get<std::vector<double>>(), TensorOptions(kFloat)).reshape(shape);
+    const Tensor wanted = tensor(c["floats"].get<std::vector<double>>(), TensorOptions(kFloat)).reshape(shape);
     CHECK(allclose(floats, wanted, 0, 5e-7));
   }
 }
@@ -175,8 +165,7 @@ TEST_CASE("vision: crops, flips and padding draw what torchvision draws") {
       {"odd center crop", Compose(CenterCrop(3))},
       {"pad", Compose(Pad({1, 0, 2, 3}, 9))}};
   for (const auto& c : golden_of_loading()["augmented"]) {
-    const auto found = std::find_if(transforms.begin(), transforms.end(),
-                                    [&](const auto& t) { return t.first == c["name"]; });
+    const auto found = std::find_if(transforms.begin(), transforms.end(), [&](const auto& t) { return t.first == c["name"]; });
     REQUIRE(found != transforms.end());
     CAPTURE(found->first);
     manual_seed(11);
@@ -191,8 +180,7 @@ TEST_CASE("vision: crops, flips and padding draw what torchvision draws") {
 TEST_CASE("vision: bytes to floats, normalising, and the wrong images") {
   const Tensor x = vision::to_tensor(image(3, 4, 5));
   CHECK(equal(x, image(3, 4, 5).to(kFloat) / 255));
-  const Tensor wanted =
-      tensor(golden_of_loading()["normalized"].get<std::vector<double>>(), TensorOptions(kFloat)).reshape({3, 4, 5});
+  const Tensor wanted = tensor(golden_of_loading()["normalized"].get<std::vector<double>>(), TensorOptions(kFloat)).reshape({3, 4, 5});
   const vision::Normalize normalize({0.5, 0.4, 0.3}, {0.25, 0.5, 0.125});
   CHECK(equal(normalize(x), wanted));
   CHECK(equal(normalize(x.to(kDouble)).to(kFloat), wanted.to(kFloat)) == false);      // computed in float64
@@ -200,12 +188,10 @@ TEST_CASE("vision: bytes to floats, normalising, and the wrong images") {
   CHECK(equal(vision::vflip(x), x.flip({1})));
   CHECK(equal(vision::crop(x, 1, 2, 2, 3), x.slice(1, 1, 3).slice(2, 2, 5)));
   CHECK(equal(vision::crop(image(1, 2, 2), -1, 1, 2, 2), tensor({0, 0, 23, 0}).reshape({1, 2, 2}).to(kByte)));
-  CHECK_THROWS_WITH_AS(vision::to_tensor(image(32, 32, 3)), doctest::Contains("permute({2, 0, 1})"),
-                       ValueError);
+  CHECK_THROWS_WITH_AS(vision::to_tensor(image(32, 32, 3)), doctest::Contains("permute({2, 0, 1})"), ValueError);
   CHECK_THROWS_AS(normalize(image(3, 4, 5)), TypeError);
   CHECK_THROWS_AS(vision::normalize(x, {0.5}, {0.0}), ValueError);
-  CHECK_THROWS_WITH_AS(vision::RandomCrop(6)(x),
-                       doctest::Contains("Required crop size (6, 6) is larger than input image size (4, 5)"),
+  CHECK_THROWS_WITH_AS(vision::RandomCrop(6)(x), doctest::Contains("Required crop size (6, 6) is larger than input image size (4, 5)"),
                        ValueError);
   CHECK_THROWS_AS(vision::resize(x, {0, 1}), ValueError);
   CHECK_THROWS_AS(vision::resize(x, {1, 2, 3}), ValueError);
@@ -214,9 +200,7 @@ TEST_CASE("vision: bytes to floats, normalising, and the wrong images") {
   CHECK_THROWS_AS(vision::pad(x, {-2, -2}), ValueError);
   CHECK_THROWS_AS(vision::pad(image(1, 2, 2), 1, 300), Error);
   const vision::Compose all(vision::Resize(6), vision::CenterCrop(5), vision::ToTensor(), normalize);
-  auto set = data::datasets::PairDataset(stack({image(3, 8, 9), image(3, 8, 9)}), arange(2))
-                 .map(all)
-                 .map(data::transforms::Stack<>());
+  auto set = data::datasets::PairDataset(stack({image(3, 8, 9), image(3, 8, 9)}), arange(2)).map(all).map(data::transforms::Stack<>());
   const std::vector<size_t> both = {0, 1};
   CHECK(set.get_batch(both).data.sizes() == IntArrayRef({2, 3, 5, 5}));
 }
@@ -225,8 +209,7 @@ TEST_CASE("images: PNG and JPEG files have the pixels that Pillow reads") {
   for (const auto& c : golden_of_loading()["images"]["files"]) {
     const std::string name = c["name"];
     CAPTURE(name);
-    const Tensor rgb = io::read_image(kFiles + name, io::ImageMode::RGB),
-                 as_is = io::read_image(kFiles + name);
+    const Tensor rgb = io::read_image(kFiles + name, io::ImageMode::RGB), as_is = io::read_image(kFiles + name);
     CHECK(rgb.sizes() == IntArrayRef({3, c["height"].get<int64_t>(), c["width"].get<int64_t>()}));
     CHECK(list(rgb) == c["rgb"].get<std::vector<int64_t>>());
     CHECK(as_is.size(0) == c["channels"]);
@@ -273,8 +256,7 @@ TEST_CASE("images: files that are cut off, damaged, or something else, are error
   std::string png = golden::read("loading/rgb.png");
   png[18] = '\x7f';  // a width of 8 million
   CHECK(has(message_of([&] { io::read_image(folder.write("wide.png", png)); }), "wide.png: "));
-  CHECK(has(message_of([&] { io::read_image(folder.write("x.gif", "GIF89a")); }),
-            "x.gif: byte 0: neither a PNG nor a JPEG"));
+  CHECK(has(message_of([&] { io::read_image(folder.write("x.gif", "GIF89a")); }), "x.gif: byte 0: neither a PNG nor a JPEG"));
   CHECK(has(message_of([&] { io::read_image(folder.root() + "/none.png"); }), "none.png: cannot open"));
 }
 
@@ -311,17 +293,14 @@ TEST_CASE("datasets: damaged IDX files") {
   };
   CHECK(error(images, labels) == "nothing");
   CHECK(error(gzip(images), gzip(labels)) == "nothing");  // told by their first bytes
-  CHECK(has(error(labels, images),
-            "train-images-idx3-ubyte: byte 0: the magic number is 2049 (labels) instead of 2051 (images)"));
+  CHECK(has(error(labels, images), "train-images-idx3-ubyte: byte 0: the magic number is 2049 (labels) instead of 2051 (images)"));
   CHECK(has(error("\x89PNG...", labels), "neither labels nor images"));
   CHECK(has(error(images, idx_labels(3)), "train-images-idx3-ubyte has 4 images, but "));
   CHECK(has(error(images.substr(0, 2), labels), "train-images-idx3-ubyte: ends within its magic number"));
   CHECK(has(error(images.substr(0, 14), labels), "ends within its sizes"));
-  CHECK(has(error(images.substr(0, 20), labels),
-            "byte 16: 16 bytes of images are said to follow, but no more than 4 do"));
+  CHECK(has(error(images.substr(0, 20), labels), "byte 16: 16 bytes of images are said to follow, but no more than 4 do"));
   CHECK(has(error(images + "x", labels), "byte 32: holds more than it says"));
-  CHECK(has(error(big_endian(2051) + big_endian(~0u) + big_endian(~0u) + big_endian(~0u), labels),
-            "is too large"));
+  CHECK(has(error(big_endian(2051) + big_endian(~0u) + big_endian(~0u) + big_endian(~0u), labels), "is too large"));
   std::string wrong = labels;
   wrong[10] = 10;
   CHECK(has(error(images, wrong), "train-labels-idx1-ubyte: byte 10: the label 10 is not below 10"));
@@ -338,8 +317,7 @@ TEST_CASE("datasets: damaged IDX files") {
 
 TEST_CASE("datasets: CIFAR's files") {
   const Folder folder;
-  for (int i = 1; i <= 3; ++i)
-    folder.write("cifar-10-batches-bin/data_batch_" + std::to_string(i) + ".bin", cifar(1, 4, 10));
+  for (int i = 1; i <= 3; ++i) folder.write("cifar-10-batches-bin/data_batch_" + std::to_string(i) + ".bin", cifar(1, 4, 10));
   folder.write("cifar-10-batches-bin/test_batch.bin", cifar(1, 2, 10));
   const CIFAR10 train(folder.root()), test(folder.root(), Mode::kTest);
   CHECK(train.pixels().sizes() == IntArrayRef({12, 3, 32, 32}));
@@ -352,18 +330,16 @@ TEST_CASE("datasets: CIFAR's files") {
 
   const std::string second = "cifar-10-batches-bin/data_batch_2.bin";
   folder.write(second, cifar(1, 4, 10).substr(0, 4 * 3073 - 1));
-  CHECK(has(message_of([&] { CIFAR10 set(folder.root()); }),
-            "data_batch_2.bin: byte 12291: ends within record 3; a record has 3073 bytes"));
+  CHECK(
+      has(message_of([&] { CIFAR10 set(folder.root()); }), "data_batch_2.bin: byte 12291: ends within record 3; a record has 3073 bytes"));
   folder.write(second, cifar(1, 3, 10));
-  CHECK(has(message_of([&] { CIFAR10 set(folder.root()); }),
-            "data_batch_2.bin: byte 9219: has 3 records where the first file has 4"));
+  CHECK(has(message_of([&] { CIFAR10 set(folder.root()); }), "data_batch_2.bin: byte 9219: has 3 records where the first file has 4"));
   folder.write(second, "");
   CHECK(has(message_of([&] { CIFAR10 set(folder.root()); }), "data_batch_2.bin: is empty"));
   std::string wrong = cifar(1, 4, 10);
   wrong[3073] = 77;
   folder.write(second, wrong);
-  CHECK(has(message_of([&] { CIFAR10 set(folder.root()); }),
-            "data_batch_2.bin: byte 3073: the label 77 is not below 10"));
+  CHECK(has(message_of([&] { CIFAR10 set(folder.root()); }), "data_batch_2.bin: byte 3073: the label 77 is not below 10"));
   fs::remove(folder.path / second);
   CHECK(has(message_of([&] { CIFAR10 set(folder.root()); }), "data_batch_2.bin: cannot open"));
   CHECK(has(message_of([&] { CIFAR100 set(folder.root(), Mode::kTest); }), "no such file: "));
@@ -380,22 +356,17 @@ TEST_CASE("datasets: folders of images") {
   ImageFolder set(folder.root());
   CHECK(set.classes() == std::vector<std::string>{"cat", "dog"});
   std::vector<std::string> names;
-  for (const auto& [path, label] : set.samples())
-    names.push_back(path.substr(folder.root().size() + 1) + "=" + std::to_string(label));
+  for (const auto& [path, label] : set.samples()) names.push_back(path.substr(folder.root().size() + 1) + "=" + std::to_string(label));
   CHECK(names == std::vector<std::string>{"cat/1.png=0", "dog/a.jpeg=1", "dog/b.png=1", "dog/A/z.JPG=1"});
   CHECK(set.get(1).data.sizes() == IntArrayRef({3, 9, 7}));
   CHECK(set.get(2).target.item<int64_t>() == 1);
   CHECK_THROWS_AS(set.get(4), IndexError);
   auto loader = data::make_data_loader<data::samplers::SequentialSampler>(
-      std::move(set)
-          .map(vision::Compose(vision::Resize({4, 4}), vision::ToTensor()))
-          .map(data::transforms::Stack<>()),
+      std::move(set).map(vision::Compose(vision::Resize({4, 4}), vision::ToTensor())).map(data::transforms::Stack<>()),
       data::DataLoaderOptions(4).workers(2));
   CHECK((*loader->begin()).data.sizes() == IntArrayRef({4, 3, 4, 4}));
   fs::create_directories(folder.path / "empty");
-  CHECK(has(message_of([&] { ImageFolder(folder.root()).size(); }),
-            "Found no valid file for the classes empty."));
-  CHECK(has(message_of([&] { ImageFolder(folder.root() + "/cat").size(); }),
-            "Couldn't find any class folder in "));
+  CHECK(has(message_of([&] { ImageFolder(folder.root()).size(); }), "Found no valid file for the classes empty."));
+  CHECK(has(message_of([&] { ImageFolder(folder.root() + "/cat").size(); }), "Couldn't find any class folder in "));
   CHECK(has(message_of([&] { ImageFolder("/nowhere").size(); }), "/nowhere: cannot read: "));
 }

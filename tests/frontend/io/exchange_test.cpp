@@ -21,9 +21,7 @@ using namespace tenon;
 namespace {
 
 struct TemporaryFile {
-  std::string path =
-      (std::filesystem::temp_directory_path() / ("tenon_exchange_test_" + std::to_string(::getpid())))
-          .string();
+  std::string path = (std::filesystem::temp_directory_path() / ("tenon_exchange_test_" + std::to_string(::getpid()))).string();
   ~TemporaryFile() { std::filesystem::remove(path); }
 };
 
@@ -75,12 +73,10 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 TEST_CASE("npy: files that NumPy wrote") {
   CHECK(same(io::load_npy(data_file("f4.npy")), tensor({{0.0, 0.25, 0.5}, {0.75, 1.0, 1.25}}, kFloat)));
-  CHECK(same(io::load_npy(data_file("f8_big_fortran.npy")),
-             tensor({{0.0, 1.5, 3.0}, {4.5, 6.0, 7.5}}, kDouble)));
+  CHECK(same(io::load_npy(data_file("f8_big_fortran.npy")), tensor({{0.0, 1.5, 3.0}, {4.5, 6.0, 7.5}}, kDouble)));
   const Tensor halves = io::load_npy(data_file("f2.npy"));
   CHECK(halves.dtype() == kHalf);
-  CHECK(
-      same(halves.to(kFloat), tensor({0.5, -2.0, std::numeric_limits<double>::infinity(), 65504.0}, kFloat)));
+  CHECK(same(halves.to(kFloat), tensor({0.5, -2.0, std::numeric_limits<double>::infinity(), 65504.0}, kFloat)));
   CHECK(same(io::load_npy(data_file("i8_scalar.npy")), tensor(-7)));
   CHECK(same(io::load_npy(data_file("bool.npy")), tensor({{true, false}, {false, true}})));
   CHECK(same(io::load_npy(data_file("i2_version2.npy")), tensor({1, -2, 300}, kShort)));
@@ -112,9 +108,7 @@ TEST_CASE("npz: what is written reads back, in order") {
   const TemporaryFile file;
   for (bool compressed : {false, true}) {
     const Tensor noise = arange(5000).to(kInt);
-    io::save_npz(file.path,
-                 {{"b", noise}, {"a/ü", tensor({true, false})}, {"none", zeros({0, 2})}, {"", tensor(1.5)}},
-                 compressed);
+    io::save_npz(file.path, {{"b", noise}, {"a/ü", tensor({true, false})}, {"none", zeros({0, 2})}, {"", tensor(1.5)}}, compressed);
     CHECK((std::filesystem::file_size(file.path) < 20000) == compressed);
     const io::NamedTensors back = io::load_npz(file.path);
     std::vector<std::string> names;
@@ -128,20 +122,18 @@ TEST_CASE("npz: what is written reads back, in order") {
   const std::string first = contents(file.path);
   io::save_npz(file.path, {});
   CHECK(io::load_npz(file.path).empty());
-  CHECK(error_of([&] {
-          io::save_npz(file.path, {{"a", ones({1})}, {"a", ones({1})}});
-        }) == file.path + ": npz entry 'a' appears twice");
+  CHECK(error_of([&] { io::save_npz(file.path, {{"a", ones({1})}, {"a", ones({1})}}); }) == file.path + ": npz entry 'a' appears twice");
   CHECK_THROWS_AS(io::save_npz(file.path, {{"a", ones({1}, kBFloat16)}}), TypeError);
   CHECK_THROWS_AS(io::save_npz("/nonexistent/x.npz", {{"a", ones({1})}}), Error);
   CHECK_THROWS_AS(io::save_npz("/nonexistent/x.npz", {}), Error);
   for (bool compressed : {false, true}) {
-    CHECK(error_of([&] { io::save_npz("/dev/full", {{"a", rand({100000})}}, compressed); }) ==
-          "/dev/full: cannot write: No space left on device");
+    CHECK(error_of([&] {
+            io::save_npz("/dev/full", {{"a", rand({100000})}}, compressed);
+          }) == "/dev/full: cannot write: No space left on device");
     CHECK_THROWS_AS(io::save_npz("/dev/full", {}, compressed), Error);
   }
   CHECK_THROWS_AS(io::save_npz(file.path, {{std::string(70000, 'n'), ones({1})}}), Error);
-  CHECK(error_of([&] { io::load_npz("/nonexistent/x.npz"); }) ==
-        "/nonexistent/x.npz: cannot open: No such file or directory");
+  CHECK(error_of([&] { io::load_npz("/nonexistent/x.npz"); }) == "/nonexistent/x.npz: cannot open: No such file or directory");
 }
 
 TEST_CASE("npz: damage is named") {
@@ -150,17 +142,13 @@ TEST_CASE("npz: damage is named") {
   CHECK(npz_error("") == "f: not an npz file: too short for a zip archive");
   CHECK(npz_error(std::string(100, 'x')) == "f: not an npz file: not a zip archive, or cut off");
   CHECK(npz_error(good.substr(0, good.size() - 30)).starts_with("f: not an npz file: "));
-  CHECK(npz_error(replaced(good, "<i4", "<u4")) ==
-        "f: npz entry 'x.npy': npy header: field 'descr': type '<u4' is not supported");
-  CHECK(npz_error(replaced(good, "(3,)", "(9,)")) ==
-        "f: npz entry 'x.npy': npy data: field 'shape' [9] needs 36 bytes, the file has 12");
+  CHECK(npz_error(replaced(good, "<i4", "<u4")) == "f: npz entry 'x.npy': npy header: field 'descr': type '<u4' is not supported");
+  CHECK(npz_error(replaced(good, "(3,)", "(9,)")) == "f: npz entry 'x.npy': npy data: field 'shape' [9] needs 36 bytes, the file has 12");
   CHECK(npz_error(replaced(good, "(3,)", "(2,)")) == "f: npz entry 'x.npy': bytes follow its data");
   CHECK(npz_error(replaced(good, std::string("\2\0\0\0PK", 6), std::string("\3\0\0\0PK", 6))) ==
         "f: npz entry 'x.npy': cannot read: CRC error");
-  CHECK(npz_error(replaced(replaced(good, "y.npy", "x.npy", 1), "y.npy", "x.npy")) ==
-        "f: npz entry 'x.npy' appears twice");
-  CHECK(npz_error(replaced(replaced(good, "y.npy", "y.txt", 1), "y.npy", "y.txt")) ==
-        "f: npz entry 'y.txt': not an .npy file");
+  CHECK(npz_error(replaced(replaced(good, "y.npy", "x.npy", 1), "y.npy", "x.npy")) == "f: npz entry 'x.npy' appears twice");
+  CHECK(npz_error(replaced(replaced(good, "y.npy", "y.txt", 1), "y.npy", "y.txt")) == "f: npz entry 'y.txt': not an .npy file");
 
   // The central directory claims other sizes and methods: bytes 10 (method), 20 (compressed) and 24 (size) of
   // an entry.
@@ -171,8 +159,7 @@ TEST_CASE("npz: damage is named") {
     std::memcpy(bad.data() + entry + offset, &value, bytes);
     return npz_error(bad);
   };
-  CHECK(with(10, 12, 2) ==
-        "f: npz entry 'x.npy': compression method 12 is neither stored (0) nor deflated (8)");
+  CHECK(with(10, 12, 2) == "f: npz entry 'x.npy': compression method 12 is neither stored (0) nor deflated (8)");
   CHECK(with(20, 100000, 4) == "f: npz entry 'x.npy': compressed size 100000 lies outside the archive of " +
                                    std::to_string(deflated.size()) + " bytes, or entries overlap");
   CHECK(with(24, 4000000000, 4).starts_with("f: npz entry 'x.npy': size 4000000000 cannot come from "));
@@ -241,8 +228,7 @@ TEST_CASE("safetensors: damage is named") {
   CHECK(safetensors_error("1234567") == "f: ends within its safetensors header length");
   CHECK(safetensors_error(std::string(8, '\xff')) ==
         "f: safetensors: header length 18446744073709551615 is larger than the limit of 100000000");
-  CHECK(safetensors_error(std::string("\x40\0\0\0\0\0\0\0{}", 10)) ==
-        "f: safetensors: header length 64 lies outside the file of 10 bytes");
+  CHECK(safetensors_error(std::string("\x40\0\0\0\0\0\0\0{}", 10)) == "f: safetensors: header length 64 lies outside the file of 10 bytes");
   CHECK(safetensors_error("PK\x03\x04 and what torch.save writes") ==
         "f: a zip archive (torch.save or numpy.savez), not safetensors: write it with safetensors.torch.save_file, or read an .npz "
         "with io::load_npz");
@@ -257,21 +243,15 @@ TEST_CASE("safetensors: damage is named") {
   CHECK(error(R"({"w":{"dtype":"F32","data_offsets":[0,4]}})", 4) == "tensor 'w': no field 'shape'");
   CHECK(error(R"({"w":{"dtype":"F32","shape":[]}})", 4) == "tensor 'w': no field 'data_offsets'");
   CHECK(error(tensor("F8_E5M2", "[]", "[0,1]"), 1) == "tensor 'w': dtype 'F8_E5M2' is not supported");
-  CHECK(error(tensor("F32", "[2,-3]", "[0,24]"), 24) ==
-        "tensor 'w': field 'shape': a size is not a whole number");
-  CHECK(error(tensor("F32", "[1.5]", "[0,24]"), 24) ==
-        "tensor 'w': field 'shape': a size is not a whole number");
+  CHECK(error(tensor("F32", "[2,-3]", "[0,24]"), 24) == "tensor 'w': field 'shape': a size is not a whole number");
+  CHECK(error(tensor("F32", "[1.5]", "[0,24]"), 24) == "tensor 'w': field 'shape': a size is not a whole number");
   CHECK(error(tensor("F32", "6", "[0,24]"), 24) == "tensor 'w': field 'shape' is not an array");
   CHECK(error(tensor("F32", "[4294967296,4294967296]", "[0,0]"), 0) == "tensor 'w': field 'shape' overflows");
   CHECK(error(tensor("F32", "[18446744073709551615]", "[0,0]"), 0) == "tensor 'w': field 'shape' overflows");
-  CHECK(error(tensor("F32", "[2,3]", "[0]"), 24) ==
-        "tensor 'w': field 'data_offsets' is not two whole numbers");
-  CHECK(error(tensor("F32", "[2,3]", "[-1,23]"), 24) ==
-        "tensor 'w': field 'data_offsets' is not two whole numbers");
-  CHECK(error(tensor("F32", "[2,3]", "[24,0]"), 24) ==
-        "tensor 'w': data_offsets [24, 0] end before they begin");
-  CHECK(error(tensor("F32", "[16]", "[0,64]"), 40) ==
-        "tensor 'w': data_offsets [0, 64] lie outside the file, which has 40 bytes of data");
+  CHECK(error(tensor("F32", "[2,3]", "[0]"), 24) == "tensor 'w': field 'data_offsets' is not two whole numbers");
+  CHECK(error(tensor("F32", "[2,3]", "[-1,23]"), 24) == "tensor 'w': field 'data_offsets' is not two whole numbers");
+  CHECK(error(tensor("F32", "[2,3]", "[24,0]"), 24) == "tensor 'w': data_offsets [24, 0] end before they begin");
+  CHECK(error(tensor("F32", "[16]", "[0,64]"), 40) == "tensor 'w': data_offsets [0, 64] lie outside the file, which has 40 bytes of data");
   CHECK(error(tensor("F32", "[2,3]", "[0,20]"), 20) ==
         "tensor 'w': data_offsets [0, 20] hold 20 bytes, dtype F32 and shape [2, 3] need 24");
   CHECK(error(tensor("F32", "[1]", "[4,8]"), 8) == "tensor 'w': data_offsets [4, 8] leave a gap after 0");
@@ -343,8 +323,7 @@ TEST_CASE("DLPack: every type and odd shapes") {
     CHECK(same(x, y));
     CHECK(x.data_ptr() == y.data_ptr());
   }
-  for (const Tensor& x :
-       {tensor(2.5), zeros({0, 3}), ones({1, 4}).expand({3, 4}), arange(10).slice(0, 3, 9, 2)})
+  for (const Tensor& x : {tensor(2.5), zeros({0, 3}), ones({1, 4}).expand({3, 4}), arange(10).slice(0, 3, 9, 2)})
     CHECK(same(fromDLPack(toDLPack(x)), x));
   CHECK_THROWS_AS(toDLPack(Tensor()), Error);
   DLManagedTensor* unused = toDLPack(ones({3}));
@@ -428,20 +407,14 @@ TEST_CASE("from_blob: shared, freed once after the last user, not freed if it th
   }
   CHECK(deleted == 1);
   // Windows that overlap, and one element many times.
-  CHECK(same(from_blob(memory.data(), {3, 2}, {1, 1}, kFloat),
-             tensor({{0.0, 1.0}, {1.0, 20.0}, {20.0, 3.0}}, kFloat)));
+  CHECK(same(from_blob(memory.data(), {3, 2}, {1, 1}, kFloat), tensor({{0.0, 1.0}, {1.0, 20.0}, {20.0, 3.0}}, kFloat)));
   CHECK(same(from_blob(memory.data() + 4, {2, 2}, {0, 0}, kFloat), full({2, 2}, 4.0)));
   CHECK(from_blob(nullptr, {0, 3}, kFloat).numel() == 0);
-  CHECK(error_of([&] {
-          from_blob(memory.data(), {2, 3}, {3}, deleter, kFloat);
-        }) == "from_blob: got 2 sizes but 1 strides");
-  CHECK(error_of([&] {
-          from_blob(memory.data(), {2, 3}, {-3, 1}, deleter, kFloat);
-        }) == "from_blob: stride -3 is negative");
+  CHECK(error_of([&] { from_blob(memory.data(), {2, 3}, {3}, deleter, kFloat); }) == "from_blob: got 2 sizes but 1 strides");
+  CHECK(error_of([&] { from_blob(memory.data(), {2, 3}, {-3, 1}, deleter, kFloat); }) == "from_blob: stride -3 is negative");
   CHECK(error_of([&] { from_blob(nullptr, {2, 3}, deleter, kFloat); }) == "from_blob: data is null");
   auto* odd = reinterpret_cast<char*>(memory.data()) + 1;
-  CHECK(error_of([&] { from_blob(odd, {2}, kFloat); }) ==
-        "from_blob: data is not aligned to elements of 4 bytes");
+  CHECK(error_of([&] { from_blob(odd, {2}, kFloat); }) == "from_blob: data is not aligned to elements of 4 bytes");
   CHECK(deleted == 1);
 }
 
@@ -452,8 +425,7 @@ TEST_CASE("tensor: of a vector, an array, a span") {
   CHECK(same(tensor(std::span<const double>(vector).subspan(1)), tensor({2.0, 3.0})));
   CHECK(same(tensor(array), tensor({1, 2, 3})));
   CHECK(same(tensor(std::span<const int, 3>(array), kHalf), tensor({1, 2, 3}, kHalf)));
-  CHECK(same(tensor({std::span<const int>(array), std::span<const int>(array)}),
-             tensor({{1, 2, 3}, {1, 2, 3}})));
+  CHECK(same(tensor({std::span<const int>(array), std::span<const int>(array)}), tensor({{1, 2, 3}, {1, 2, 3}})));
   CHECK(same(tensor(std::vector<bool>{true, false}), tensor({true, false})));
 }
 
@@ -483,13 +455,11 @@ TEST_CASE("accessors: packed, const, and their checks") {
   static_assert(std::is_same_v<decltype(x.packed_accessor32<int64_t, 2>()[0].size(0)), int32_t>);
   CHECK(x.const_data_ptr<int64_t>() == x.data_ptr());
   CHECK(x.mutable_data_ptr() == x.data_ptr<const int64_t>());
-  CHECK_THROWS_WITH_AS((x.packed_accessor64<int64_t, 1>()), "TensorAccessor expected 1 dims but tensor has 2",
-                       Error);
+  CHECK_THROWS_WITH_AS((x.packed_accessor64<int64_t, 1>()), "TensorAccessor expected 1 dims but tensor has 2", Error);
   CHECK_THROWS_WITH_AS((x.const_data_ptr<float>()), "expected scalar type Float but found Long", Error);
   const Tensor wide = ones({1}, kByte).expand({int64_t{1} << 31});
   CHECK_THROWS_WITH_AS((wide.packed_accessor32<uint8_t, 1>()),
-                       "numel needs to be smaller than int32_t max; otherwise, please use packed_accessor64",
-                       Error);
+                       "numel needs to be smaller than int32_t max; otherwise, please use packed_accessor64", Error);
 }
 
 // --- what PyTorch wrote (scripts/check/check_readers.py --write), which reads in turn what Tenon writes

@@ -13,8 +13,7 @@ using namespace tenon;
 namespace {
 
 struct FileToWrite {
-  std::string path =
-      (std::filesystem::temp_directory_path() / ("tenon_io_test_" + std::to_string(::getpid()))).string();
+  std::string path = (std::filesystem::temp_directory_path() / ("tenon_io_test_" + std::to_string(::getpid()))).string();
   explicit FileToWrite(const std::string& content = "") { write(content); }
   ~FileToWrite() { std::filesystem::remove(path); }
   void write(const std::string& content) const {
@@ -77,8 +76,7 @@ TEST_CASE("npy: every type round-trips") {
 
 TEST_CASE("npy: Fortran order and big-endian elements") {
   const FileToWrite file;
-  file.write(npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n",
-                 std::string("\0\1\0\4\0\2\0\5\0\3\1\0", 12)));
+  file.write(npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n", std::string("\0\1\0\4\0\2\0\5\0\3\1\0", 12)));
   CHECK(equal(io::load_npy(file.path), tensor({{1, 2, 3}, {4, 5, 256}}, kInt16)));
   file.write(npy("{\"shape\": (2,), \"fortran_order\": False, \"descr\": \"|b1\"}", std::string("\2\0", 2)));
   CHECK(equal(io::load_npy(file.path), tensor({true, false})));
@@ -152,8 +150,7 @@ TEST_CASE("csv: types, missing values, quotes") {
 }
 
 TEST_CASE("csv: bools, texts and line ends") {
-  const FileToWrite file(
-      "id,ok,species,size\r1,True,setosa,1\r2,false,\"virginica, wild\",\r\r3,TRUE,setosa,3\r4,True,,4");
+  const FileToWrite file("id,ok,species,size\r1,True,setosa,1\r2,false,\"virginica, wild\",\r\r3,TRUE,setosa,3\r4,True,,4");
   const io::Csv csv = io::read_csv(file.path);
   CHECK(csv.rows() == 4);
   CHECK(equal(csv["id"], tensor({1, 2, 3, 4})));

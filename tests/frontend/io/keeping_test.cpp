@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -48,8 +48,10 @@ TENON_MODULE(Net);
 // One training whose state all lies in what a checkpoint holds.
 struct Training {
   explicit Training(const std::string& path)
-      : optimizer(net->parameters(), optim::AdamOptions(0.01).amsgrad(true)), schedule(optimizer, 7),
-        plateau(optimizer, optim::ReduceLROnPlateau::min, 0.5, 1), checkpoint(path) {
+      : optimizer(net->parameters(), optim::AdamOptions(0.01).amsgrad(true)),
+        schedule(optimizer, 7),
+        plateau(optimizer, optim::ReduceLROnPlateau::min, 0.5, 1),
+        checkpoint(path) {
     checkpoint.add("model", *net).add("optimizer", optimizer).add("schedule", schedule).add("plateau", plateau);
     checkpoint.add("epoch", epoch).add("average", average).add("best", best).add("note", note);
   }
@@ -273,7 +275,8 @@ Items changed(const Items& items, const std::string& name, Change change) {
   return result;
 }
 Fault without(const std::string& name) {
-  return {name, name.starts_with("generator") ? "no 'generator'" : name.substr(name.rfind('.') + 1), [name](io::NamedTensors& tensors, io::Metadata& values) {
+  return {name, name.starts_with("generator") ? "no 'generator'" : name.substr(name.rfind('.') + 1),
+          [name](io::NamedTensors& tensors, io::Metadata& values) {
             tensors = changed(tensors, name, [](const Tensor&) { return optional<Tensor>(); });
             values = changed(values, name, [](const std::string&) { return optional<std::string>(); });
           }};
@@ -321,8 +324,9 @@ TEST_CASE("streams, buffers and functions take and give what files do; a module'
     } else if (way == 1) {
       load(value, bytes.data(), bytes.size());
     } else {
-      load(value, [&](uint64_t at, void* to, size_t count) { return bytes.copy(static_cast<char*>(to), std::min<size_t>(count, 100), at); },
-           [&] { return bytes.size(); }, Device(kCPU));
+      load(
+          value, [&](uint64_t at, void* to, size_t count) { return bytes.copy(static_cast<char*>(to), std::min<size_t>(count, 100), at); },
+          [&] { return bytes.size(); }, Device(kCPU));
     }
   };
   save(net, folder / "net");
@@ -353,12 +357,16 @@ TEST_CASE("streams, buffers and functions take and give what files do; a module'
   const auto before = state_of(net, *adam);
   const std::string bytes = written(net, 0);
   for (const size_t cut : {size_t{0}, size_t{7}, size_t{60}, bytes.size() - 1}) {
-    for (int in = 0; in < 3; ++in) CHECK(error_of([&] { read(net, bytes.substr(0, cut), in); }).starts_with(in == 1 ? "buffer: " : "stream: "));
+    for (int in = 0; in < 3; ++in)
+      CHECK(error_of([&] { read(net, bytes.substr(0, cut), in); }).starts_with(in == 1 ? "buffer: " : "stream: "));
   }
   std::istringstream ended;
   ended.setstate(std::ios::failbit);
   CHECK(error_of([&] { load(net, ended); }) == "stream: cannot read");
-  CHECK(error_of([&] { load(net, [](uint64_t, void*, size_t) { return size_t{0}; }, [] { return size_t{9}; }); }) == "stream: cannot read 9 bytes at 0");
+  CHECK(error_of([&] {
+          load(
+              net, [](uint64_t, void*, size_t) { return size_t{0}; }, [] { return size_t{9}; });
+        }) == "stream: cannot read 9 bytes at 0");
   std::ostringstream full;
   full.setstate(std::ios::badbit);
   CHECK(error_of([&] { save(net, full); }) == "stream: cannot write");
@@ -372,7 +380,8 @@ TEST_CASE("streams, buffers and functions take and give what files do; a module'
   load(smaller, folder / "larger");
   CHECK(equal(smaller->parameters()[0], larger->parameters()[0]));
   const std::string all = error_of([&] { save(smaller, folder / "smaller"), load(wider, folder / "smaller"); });
-  for (const char* part : {"Missing key(s)", "\"1.weight\", \"1.bias\"", "size mismatch for 0.weight"}) CHECK(all.find(part) != std::string::npos);
+  for (const char* part : {"Missing key(s)", "\"1.weight\", \"1.bias\"", "size mismatch for 0.weight"})
+    CHECK(all.find(part) != std::string::npos);
 }
 
 TEST_CASE("what cannot be loaded changes nothing: modules, optimizers, checkpoints with one fault, and cut off anywhere") {
@@ -407,13 +416,17 @@ TEST_CASE("what cannot be loaded changes nothing: modules, optimizers, checkpoin
          archive.load_from(path);
          net->load(archive);
        },
-       {reshaped("last.bias"), without("last.weight"), without("norm.running_var"), reshaped("counted.fc.weight"),
-        without("counted.count"), valued("counted.count", "0.5", "expected a whole number"), valued("counted.count", "five", "'counted.count': 'five'")}},
-      {"module by name", [&] { save(other, file); }, [&](const std::string& path) { load(net, path); },
+       {reshaped("last.bias"), without("last.weight"), without("norm.running_var"), reshaped("counted.fc.weight"), without("counted.count"),
+        valued("counted.count", "0.5", "expected a whole number"), valued("counted.count", "five", "'counted.count': 'five'")}},
+      {"module by name",
+       [&] { save(other, file); },
+       [&](const std::string& path) { load(net, path); },
        {reshaped("last.bias"), without("last.weight"), reshaped("norm.num_batches_tracked")}},
-      {"optimizer", [&] { save(*other_adam, file); }, [&](const std::string& path) { load(*adam, path); },
-       {reshaped("state.7.exp_avg"), reshaped("state.0.max_exp_avg_sq"), without("state.7.step"), without("group.0.lr"),
-        without("groups"), valued("group.0.params", "3", "3 parameters, and the optimizer's has 8"),
+      {"optimizer",
+       [&] { save(*other_adam, file); },
+       [&](const std::string& path) { load(*adam, path); },
+       {reshaped("state.7.exp_avg"), reshaped("state.0.max_exp_avg_sq"), without("state.7.step"), without("group.0.lr"), without("groups"),
+        valued("group.0.params", "3", "3 parameters, and the optimizer's has 8"),
         valued("group.0.betas", "[0.9]", "'group.0.betas': expected two numbers"), valued("group.0.amsgrad", "1", "expected a bool")}},
       {"checkpoint",
        [&] {
@@ -494,8 +507,9 @@ TEST_CASE("a full disk leaves the old file, and nothing else") {
     const rlimit limit{20000, 20000};
     ::setrlimit(RLIMIT_FSIZE, &limit);
     const std::string full = ": cannot write: ";
-    const bool right = error_of([&] { save(big, tensors); }).starts_with(tensors + full) &&
-                       error_of([&] { io::save_npz(archive, {{"x", big}}); }).starts_with(archive + full) &&
+    const bool right = error_of([&] { save(big, tensors); }).starts_with(tensors + full) && error_of([&] {
+                                                                                              io::save_npz(archive, {{"x", big}});
+                                                                                            }).starts_with(archive + full) &&
                        error_of([&] { io::save_npy(single, big); }).starts_with(single + full);
     ::_exit(right ? 0 : 1);
   }

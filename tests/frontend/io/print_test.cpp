@@ -16,8 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::vector<std::string> kNames = {"bool",  "uint8",   "int8",     "int16",   "int32",
-                                         "int64", "float16", "bfloat16", "float32", "float64"};
+const std::vector<std::string> kNames = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
 
 // The tensor of a case; its bytes repeat until the shape is full.
 Tensor tensor_of(const json& c) {
@@ -106,8 +105,7 @@ TEST_CASE("sizes, types, devices, numbers and several tensors have a repr") {
   CHECK(repr(Device("cuda:1")) == "device(type='cuda', index=1)");
   CHECK(repr(tensor(0.1).item()) == "0.10000000149011612");
   CHECK(repr(Scalar(true)) == "True");
-  CHECK(repr(x.max(1), "max") ==
-        "tenon.return_types.max(\nvalues=tensor([5., 3.]),\nindices=tensor([1, 0]))");
+  CHECK(repr(x.max(1), "max") == "tenon.return_types.max(\nvalues=tensor([5., 3.]),\nindices=tensor([1, 0]))");
   CHECK(repr(x.aminmax(), "aminmax") == "tenon.return_types.aminmax(\nmin=tensor(1.),\nmax=tensor(5.))");
   CHECK(repr(var_mean(x)) == "(tensor(2.9167), tensor(2.7500))");
   CHECK(repr(x.unbind()) == "[tensor([1., 5.]), tensor([3., 2.])]");
@@ -176,8 +174,7 @@ TEST_CASE("a 0-dim tensor formats as its number") {
   CHECK(format(tensor(1.15071142), "10.8f") == "1.15071142");
   CHECK(format(tensor(2.0), ">8.2f") == "    2.00");
   CHECK(format(tensor(7), "d") == "7");
-  CHECK_THROWS_WITH_AS(format(tensor({1.5}), ".2f"), "unsupported format string passed to Tensor.__format__",
-                       TypeError);
+  CHECK_THROWS_WITH_AS(format(tensor({1.5}), ".2f"), "unsupported format string passed to Tensor.__format__", TypeError);
 }
 
 TEST_CASE("numbers in Python's formats") {
@@ -239,8 +236,7 @@ TEST_CASE("numbers in Python's formats") {
   CHECK_THROWS_WITH_AS(formatted(2, "s"), "Unknown format code 's' for object of type 'int'", ValueError);
   CHECK_THROWS_WITH_AS(formatted(2, ".2"), "Precision not allowed in integer format specifier", ValueError);
   CHECK_THROWS_WITH_AS(formatted(2, ".f"), "Format specifier missing precision", ValueError);
-  CHECK_THROWS_WITH_AS(formatted(2, "5dd"), "Invalid format specifier '5dd' for object of type 'int'",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(formatted(2, "5dd"), "Invalid format specifier '5dd' for object of type 'int'", ValueError);
   CHECK_THROWS_WITH_AS(formatted(2, "99999999999d"), "Too many decimal digits in format string", ValueError);
   CHECK_THROWS_WITH_AS(formatted(2.0, ".99999999f"), "precision too big", ValueError);
   CHECK_THROWS_WITH_AS(formatted(2, ",x"), "Cannot specify ',' with 'x'.", ValueError);

@@ -162,8 +162,9 @@ TEST_CASE("event files: scalars, histograms, images, texts and graphs") {
     CHECK(records(read_file(fs::directory_iterator(inside)->path())).size() == 2);
   }
   CHECK(error_of([&] { writer.add_histogram("empty", zeros({0})); }) == "add_histogram: 'empty' has no finite element");
-  CHECK(error_of([&] { writer.add_image("bad", zeros({2, 3, 3})); }) ==
-        "add_image: 'bad' has shape [2, 3, 3], and an image has [C, H, W] with 1, 3 or 4 channels");
+  CHECK(error_of([&] {
+          writer.add_image("bad", zeros({2, 3, 3}));
+        }) == "add_image: 'bad' has shape [2, 3, 3], and an image has [C, H, W] with 1, 3 or 4 channels");
   CHECK(error_of([] { tensorboard::SummaryWriter("/proc/none/here"); }).find("/proc/none/here: cannot make the folder: ") == 0);
 }
 
@@ -240,8 +241,9 @@ TEST_CASE("curves as SVG") {
   for (size_t i = 0; i < many.size(); ++i) many[i] = std::sin(static_cast<double>(i));
   CHECK(io::draw_curve({{"many", many}}).size() < 40000);
   CHECK(error_of([] { io::draw_curve({{"none", {NAN}}}); }) == "there is nothing to draw: no curve has a finite value");
-  CHECK(error_of([] { io::draw_curve({{"log", {-1, 0}}}, io::CurveOptions().log_y(true)); }) ==
-        "there is nothing to draw: no curve has a finite value");
+  CHECK(error_of([] {
+          io::draw_curve({{"log", {-1, 0}}}, io::CurveOptions().log_y(true));
+        }) == "there is nothing to draw: no curve has a finite value");
 }
 
 }  // namespace tenon

@@ -23,8 +23,7 @@ using test::error_of;
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 struct TraceFile {
-  std::string path =
-      (std::filesystem::temp_directory_path() / ("tenon_watching_" + std::to_string(::getpid()) + ".json")).string();
+  std::string path = (std::filesystem::temp_directory_path() / ("tenon_watching_" + std::to_string(::getpid()) + ".json")).string();
   ~TraceFile() { std::filesystem::remove(path); }
   json read() const {
     std::ifstream in(path);

@@ -87,7 +87,8 @@ const std::vector<Case>& cases() {
 
 TEST_CASE("attention: values and gradients are those of the composition in float64") {
   for (const Case& c : cases()) {
-    for (const auto& [dtype, tolerance] : {std::pair(tenon::kFloat, 2e-5), {tenon::kDouble, 1e-13}, {tenon::kHalf, 8e-3}, {tenon::kBFloat16, 6e-2}}) {
+    for (const auto& [dtype, tolerance] :
+         {std::pair(tenon::kFloat, 2e-5), {tenon::kDouble, 1e-13}, {tenon::kHalf, 8e-3}, {tenon::kBFloat16, 6e-2}}) {
       CAPTURE(tenon::IntArrayRef(c.query));
       const std::vector<Tensor> data = data_of(c, dtype), got = results(c, data, false), wanted = results(c, data, true);
       for (size_t i = 0; i < got.size(); ++i) {
@@ -133,7 +134,8 @@ TEST_CASE("attention: finite differences, of the gradients too") {
                mask = tenon::randn({3, 5}, options);
   const auto attend = [](const std::vector<Tensor>& x) { return tenon::scaled_dot_product_attention(x[0], x[1], x[2], x[3]); };
   for (const int64_t queries : {3, 1}) {  // of which the second is expanded
-    const Tensor first = q.slice(1, 0, queries).detach().set_requires_grad(true), seen = mask.slice(0, 0, queries).detach().set_requires_grad(true);
+    const Tensor first = q.slice(1, 0, queries).detach().set_requires_grad(true),
+                 seen = mask.slice(0, 0, queries).detach().set_requires_grad(true);
     CHECK(tenon::autograd::gradcheck(attend, std::vector<Tensor>{first, k, v, seen}));
     CHECK(tenon::autograd::gradgradcheck(attend, std::vector<Tensor>{first, k, v, seen}));
   }
@@ -150,7 +152,8 @@ TEST_CASE("attention: the graph is the same for all lengths, and has the bits of
   };
   const tenon::Config before = tenon::get_config();
   for (const Case& c : few) {
-    for (const auto& [dtype, tolerance] : {std::pair(tenon::kFloat, 2e-5), {tenon::kDouble, 1e-13}, {tenon::kHalf, 8e-3}, {tenon::kBFloat16, 6e-2}}) {
+    for (const auto& [dtype, tolerance] :
+         {std::pair(tenon::kFloat, 2e-5), {tenon::kDouble, 1e-13}, {tenon::kHalf, 8e-3}, {tenon::kBFloat16, 6e-2}}) {
       CAPTURE(tenon::IntArrayRef(c.query));
       const std::vector<Tensor> data = data_of(c, dtype);
       const auto operand = [&](size_t i) { return c.turned ? data[i].transpose(-3, -2) : data[i]; };
@@ -162,7 +165,8 @@ TEST_CASE("attention: the graph is the same for all lengths, and has the bits of
       CHECK(same_bits(pending, composed(operand(0), operand(1), operand(2), mask, c.causal)));
       const std::vector<Tensor> got = results(c, data, false), wanted = results(c, data, true);
       for (size_t i = 0; i < got.size(); ++i) CHECK(distance(got[i], wanted[i]) <= tolerance);
-      for (auto set : {+[](tenon::Config& config) { config.simplify = false; }, +[](tenon::Config& config) { config.interpreter = true; }}) {
+      for (auto set :
+           {+[](tenon::Config& config) { config.simplify = false; }, +[](tenon::Config& config) { config.interpreter = true; }}) {
         tenon::Config config = before;
         set(config);
         tenon::set_config(config);
@@ -187,7 +191,8 @@ TEST_CASE("attention: what is composed") {
   const Tensor none = tenon::scaled_dot_product_attention(q, tenon::randn({2, 0, 8}), tenon::randn({2, 0, 3}));
   CHECK(none.sizes() == tenon::IntArrayRef({2, 9, 3}));
   CHECK(none.eq(0).all().item<bool>());
-  CHECK(tenon::scaled_dot_product_attention(tenon::randn({0, 9, 8}), q.slice(0, 0, 1), q.slice(0, 0, 1)).sizes() == tenon::IntArrayRef({0, 9, 8}));
+  CHECK(tenon::scaled_dot_product_attention(tenon::randn({0, 9, 8}), q.slice(0, 0, 1), q.slice(0, 0, 1)).sizes() ==
+        tenon::IntArrayRef({0, 9, 8}));
   CHECK_THROWS_AS(tenon::scaled_dot_product_attention(q, tenon::randn({2, 9, 7}), q), tenon::Error);
   CHECK_THROWS_AS(tenon::scaled_dot_product_attention(q, tenon::randn({3, 9, 8}), q), tenon::Error);
   const Tensor nothing = tenon::zeros({9, 9}, tenon::kBool);

@@ -132,7 +132,7 @@ TEST_CASE("packed copies: a constant for whose copy there is no room is packed b
   const Tensor x = randn({8, 4096});
   std::vector<Tensor> w;
   for (int i = 0; i < 4; ++i) w.push_back(weights(4096, 4096));  // of 64 MB
-  while (copies() == 0) product_often(x, w.front());  // until the code that packs is compiled
+  while (copies() == 0) product_often(x, w.front());             // until the code that packs is compiled
   for (const Tensor& one : w) product_often(x, one);
   CHECK(copies() <= runtime::PackedCopies::kMostBytes);
   const auto constant = [](const Tensor& t) { return runtime::buffer_of(*impl(t).storage().value())->constant(); };

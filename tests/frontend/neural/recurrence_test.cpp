@@ -142,11 +142,13 @@ TEST_CASE("recurrence: states and inputs of other shapes are refused in PyTorch'
   const Tensor x = rand({5, 2, 4});
   nn::GRU gru(nn::GRUOptions(4, 8));
   nn::LSTM lstm(nn::LSTMOptions(4, 8));
-  for (const auto& [shape, got] : {std::pair<std::vector<int64_t>, const char*>{{1, 3, 8}, "[1, 3, 8]"}, {{2, 2, 8}, "[2, 2, 8]"}, {{1, 1, 8}, "[1, 1, 8]"}}) {
+  for (const auto& [shape, got] :
+       {std::pair<std::vector<int64_t>, const char*>{{1, 3, 8}, "[1, 3, 8]"}, {{2, 2, 8}, "[2, 2, 8]"}, {{1, 1, 8}, "[1, 1, 8]"}}) {
     const std::string what = std::string("Expected hidden size (1, 2, 8), got ") + got;
     CHECK_THROWS_WITH_AS(gru(x, rand(shape)), doctest::Contains(what.c_str()), Error);
   }
-  CHECK_THROWS_WITH_AS(lstm(x, std::make_tuple(rand({1, 2, 8}), rand({1, 2, 7}))), doctest::Contains("Expected hidden[1] size (1, 2, 8), got [1, 2, 7]"), Error);
+  CHECK_THROWS_WITH_AS(lstm(x, std::make_tuple(rand({1, 2, 8}), rand({1, 2, 7}))),
+                       doctest::Contains("Expected hidden[1] size (1, 2, 8), got [1, 2, 7]"), Error);
   CHECK_THROWS_WITH_AS(gru(rand({5})), doctest::Contains("Expected input to be 3D, got 1D"), Error);
 }
 
@@ -241,7 +243,8 @@ TEST_CASE("recurrence: a step's gradients are those of its operations") {
             const auto or_zeros = [&](const Tensor& g) { return g.defined() ? g : zeros_like(operands[i]); };
             CHECK(allclose(or_zeros(second[0][i]), or_zeros(second[1][i]), 1e-9, 1e-11));
           }
-          const std::vector<Tensor> plain = autograd::grad({(c.net(x, states, p)[output] * weights[output]).sum()}, operands, {}, nullopt, false, true);
+          const std::vector<Tensor> plain =
+              autograd::grad({(c.net(x, states, p)[output] * weights[output]).sum()}, operands, {}, nullopt, false, true);
           for (size_t i = 0; i < operands.size(); ++i) {
             CHECK(plain[i].defined() == first[1][i].defined());
             if (plain[i].defined()) CHECK(allclose(plain[i], first[1][i], 1e-10, 1e-12));
@@ -294,14 +297,20 @@ TEST_CASE("recurrence: a layer that goes backwards") {
     CHECK(equal(y, turned));
     std::vector<Tensor> operands = second;
     operands.push_back(x);
-    const std::vector<Tensor> one = autograd::grad({(y * weights).sum()}, operands), other = autograd::grad({(turned * weights).sum()}, operands);
+    const std::vector<Tensor> one = autograd::grad({(y * weights).sum()}, operands),
+                              other = autograd::grad({(turned * weights).sum()}, operands);
     for (size_t i = 0; i < one.size(); ++i) CHECK(allclose(one[i], other[i], 1e-10, 1e-12));
   };
   const Tensor zero = zeros({1, 2, 4}, kDouble);
-  check_net(nn::LSTM(nn::LSTMOptions(3, 4).bidirectional(true)),
-            [&](const Tensor& x, const std::vector<Tensor>& p) { return std::get<0>(lstm(x, {zero, zero}, p, true, 1, 0, false, false, false)); }, 4);
-  check_net(nn::GRU(nn::GRUOptions(3, 4).bidirectional(true)),
-            [&](const Tensor& x, const std::vector<Tensor>& p) { return std::get<0>(gru(x, zero, p, true, 1, 0, false, false, false)); }, 4);
+  check_net(
+      nn::LSTM(nn::LSTMOptions(3, 4).bidirectional(true)),
+      [&](const Tensor& x, const std::vector<Tensor>& p) {
+        return std::get<0>(lstm(x, {zero, zero}, p, true, 1, 0, false, false, false));
+      },
+      4);
+  check_net(
+      nn::GRU(nn::GRUOptions(3, 4).bidirectional(true)),
+      [&](const Tensor& x, const std::vector<Tensor>& p) { return std::get<0>(gru(x, zero, p, true, 1, 0, false, false, false)); }, 4);
 }
 
 TEST_CASE("recurrence: a layer's graph, plans and kernels do not grow with the sequence") {

@@ -52,8 +52,9 @@ TEST_CASE("AnyModule: any signature, and LibTorch's errors") {
   CHECK(values(two.forward(ones({2}), 3)) == std::vector<double>{3.5, 3.5});
   CHECK(values(two.forward(ones({2}), 3, 1.0)) == std::vector<double>{4, 4});
   CHECK(error_of([&] { two.forward(5, 3); }) == "Expected argument #0 to be of type tenon::Tensor, but received value of type int");
-  CHECK(error_of([&] { two.forward(ones({1})); }).find(
-            "TwoImpl's forward() method expects at least 2 argument(s) and at most 3 argument(s), but received 1.") !=
+  CHECK(error_of([&] {
+          two.forward(ones({1}));
+        }).find("TwoImpl's forward() method expects at least 2 argument(s) and at most 3 argument(s), but received 1.") !=
         std::string::npos);
   CHECK(error_of([&] { two.forward<int>(ones({1}), 3); }) == "Attempted to cast AnyValue to int, but its actual type is tenon::Tensor");
   nn::AnyModule linear(nn::Linear(2, 3));
@@ -150,8 +151,7 @@ TEST_CASE("Sequential: names, any signature, clones") {
 TEST_CASE("ModuleList and ModuleDict") {
   nn::ModuleList list(nn::Linear(2, 3), nn::ReLU());
   list->insert(1, nn::Tanh());
-  CHECK(printed(list) ==
-        "ModuleList(\n  (0): Linear(in_features=2, out_features=3, bias=True)\n  (1): Tanh()\n  (2): ReLU()\n)");
+  CHECK(printed(list) == "ModuleList(\n  (0): Linear(in_features=2, out_features=3, bias=True)\n  (1): Tanh()\n  (2): ReLU()\n)");
   CHECK(error_of([&] { list->insert(9, nn::ReLU()); }) == "Index out of range");
   CHECK(list->at<nn::LinearImpl>(0).options.in_features() == 2);
   size_t count = 0;

@@ -16,9 +16,9 @@ namespace layer_run {
 using torch::Tensor;
 
 struct Answer {
-  std::string text;               // as LibTorch's C++ prints the layer
-  uint64_t values = 0;            // a hash of the bits of all parameters, as drawn
-  std::vector<double> results;    // of each output, then of each gradient: its numel and its products with two waves
+  std::string text;             // as LibTorch's C++ prints the layer
+  uint64_t values = 0;          // a hash of the bits of all parameters, as drawn
+  std::vector<double> results;  // of each output, then of each gradient: its numel and its products with two waves
 };
 
 inline uint64_t hash_of(const std::vector<Tensor>& parameters) {
@@ -31,9 +31,7 @@ inline uint64_t hash_of(const std::vector<Tensor>& parameters) {
   return hash;
 }
 
-inline Tensor wave(const Tensor& x, double step) {
-  return (torch::arange(x.numel(), torch::kDouble) * step + 1).cos();
-}
+inline Tensor wave(const Tensor& x, double step) { return (torch::arange(x.numel(), torch::kDouble) * step + 1).cos(); }
 inline void note(std::vector<double>& results, const Tensor& x) {
   const Tensor flat = x.detach().to(torch::kDouble).reshape({-1});
   results.push_back(static_cast<double>(x.numel()));
@@ -87,8 +85,8 @@ struct WithIndices {
 struct Packed {
   template <typename Holder>
   static auto call(Holder& layer, const Tensor& rows) {
-    const auto [output, states] = layer->forward_with_packed_input(torch::nn::utils::rnn::PackedSequence(
-        rows, torch::tensor({3, 2, 1, 1}, torch::kLong), torch::tensor({1, 0, 2}, torch::kLong)));
+    const auto [output, states] = layer->forward_with_packed_input(
+        torch::nn::utils::rnn::PackedSequence(rows, torch::tensor({3, 2, 1, 1}, torch::kLong), torch::tensor({1, 0, 2}, torch::kLong)));
     return std::tuple{output.data(), states};
   }
 };
@@ -96,12 +94,12 @@ struct Packed {
 // Attention by its function, with given heads in the place of keys or values.
 struct StaticHeads {
   template <typename Holder>
-  static auto call(Holder& layer, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& static_k, const Tensor& static_v,
-                   const Tensor& mask) {
+  static auto call(Holder& layer, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& static_k,
+                   const Tensor& static_v, const Tensor& mask) {
     namespace F = torch::nn::functional;
     F::MultiheadAttentionForwardFuncOptions options(layer->options.embed_dim(), layer->options.num_heads(), layer->in_proj_weight,
-                                                    layer->in_proj_bias, {}, {}, layer->options.add_zero_attn(), 0.0, layer->out_proj->weight,
-                                                    layer->out_proj->bias);
+                                                    layer->in_proj_bias, {}, {}, layer->options.add_zero_attn(), 0.0,
+                                                    layer->out_proj->weight, layer->out_proj->bias);
     options.attn_mask(mask).static_k(static_k).static_v(static_v).average_attn_weights(false);
     return F::multi_head_attention_forward(query, key, value, options);
   }
@@ -157,16 +155,16 @@ Holder drawn(Holder layer, Draw draw) {
 template <typename Take, typename Look, typename Refused>
 void run_cases(Take take, Look look, Refused refused) {
   namespace nn = torch::nn;
-#define RUN(python, training, kind, layer, ...)                \
-  try {                                                        \
-    torch::manual_seed(0);                                     \
-    auto module = layer;                                       \
-    module->train(training);                                   \
-    look(python, module);                                      \
-    torch::manual_seed(1);                                     \
-    take(python, run<kind>(module, std::tuple{__VA_ARGS__}));  \
-  } catch (const std::exception& error) {                      \
-    refused(python, error);                                    \
+#define RUN(python, training, kind, layer, ...)               \
+  try {                                                       \
+    torch::manual_seed(0);                                    \
+    auto module = layer;                                      \
+    module->train(training);                                  \
+    look(python, module);                                     \
+    torch::manual_seed(1);                                    \
+    take(python, run<kind>(module, std::tuple{__VA_ARGS__})); \
+  } catch (const std::exception& error) {                     \
+    refused(python, error);                                   \
   }
 #define CASE(python, layer, ...) RUN(python, true, Forward, (layer), __VA_ARGS__)
 #define EVAL_CASE(python, layer, ...) RUN(python, false, Forward, (layer), __VA_ARGS__)

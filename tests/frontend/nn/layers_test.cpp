@@ -15,6 +15,7 @@ namespace nn = tenon::nn;
 using tenon::Tensor;
 
 // The modules of LibTorch 2.15: all that its headers name by TORCH_MODULE, and three that they write out.
+// clang-format off
 #define EVERY_MODULE(X)                                                                                                           \
   X(AdaptiveAvgPool1d) X(AdaptiveAvgPool2d) X(AdaptiveAvgPool3d) X(AdaptiveLogSoftmaxWithLoss) X(AdaptiveMaxPool1d)               \
   X(AdaptiveMaxPool2d) X(AdaptiveMaxPool3d) X(AlphaDropout) X(AvgPool1d) X(AvgPool2d) X(AvgPool3d) X(BCELoss)                     \
@@ -33,6 +34,7 @@ using tenon::Tensor;
   X(Softmax2d) X(Softmin) X(Softplus) X(Softshrink) X(Softsign) X(Tanh) X(Tanhshrink) X(Threshold) X(Transformer)                 \
   X(TransformerDecoder) X(TransformerDecoderLayer) X(TransformerEncoder) X(TransformerEncoderLayer) X(TripletMarginLoss)          \
   X(TripletMarginWithDistanceLoss) X(Unflatten) X(Unfold) X(Upsample) X(ZeroPad1d) X(ZeroPad2d) X(ZeroPad3d)
+// clang-format on
 
 namespace {
 
@@ -80,7 +82,8 @@ TEST_CASE("golden: layers print, start and compute as LibTorch's") {
     CHECK(layer_run::hash_of(twin->parameters()) == layer_run::hash_of(layer->parameters()));
     tenon::set_print_style(tenon::PrintStyle::LibTorch);
   };
-  layer_run::run_cases(take, look, [](const std::string& python, const std::exception& error) { FAIL_CHECK(python, ": ", std::string(error.what())); });
+  layer_run::run_cases(take, look,
+                       [](const std::string& python, const std::exception& error) { FAIL_CHECK(python, ": ", std::string(error.what())); });
   tenon::set_print_style(tenon::PrintStyle::Python);
   CHECK(next == cases.size());
 }
@@ -91,8 +94,8 @@ TEST_CASE("every module of LibTorch is here, and all but containers have golden 
     CAPTURE(name);
     CHECK(std::is_base_of_v<nn::Module, typename Holder::ContainedType>);
     const std::string text = std::string("torch::nn::") + name;
-    const bool elsewhere = text.find("Transformer") != text.npos || text.ends_with("List") || text.ends_with("Dict") || text.ends_with("Sequential") ||
-                           text.ends_with("Functional");
+    const bool elsewhere = text.find("Transformer") != text.npos || text.ends_with("List") || text.ends_with("Dict") ||
+                           text.ends_with("Sequential") || text.ends_with("Functional");
     CHECK((elsewhere || cases.find(text + "(") != text.npos || cases.find(text + "\"") != text.npos));
   };
 #define LOOK(Name) look.template operator()<nn::Name>(#Name);
@@ -115,12 +118,17 @@ TEST_CASE("layers refuse what PyTorch refuses, in its words") {
   CHECK(refused([] { nn::FractionalMaxPool2d(2); }) == "FractionalMaxPool2d requires specifying either an output size, or a pooling ratio");
   CHECK(refused([] { nn::FractionalMaxPool3d(nn::FractionalMaxPool3dOptions(2).output_ratio(1.5)); }) ==
         "output_ratio must be between 0 and 1 (got (1.5, 1.5, 1.5))");
-  CHECK(refused([] { nn::AdaptiveLogSoftmaxWithLoss(4, 5, std::vector<int64_t>{3, 2}); }) ==
-        "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1");
+  CHECK(refused([] {
+          nn::AdaptiveLogSoftmaxWithLoss(4, 5, std::vector<int64_t>{3, 2});
+        }) ==
+        "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and "
+        "n_classes-1");
   CHECK(refused([] { nn::Embedding(nn::EmbeddingOptions(3, 2).padding_idx(3)); }) == "Padding_idx must be within num_embeddings");
   CHECK(refused([] { nn::InstanceNorm2d(3)(tenon::ones({3, 3})); }) == "expected 3D or 4D input (got 2D input)");
   CHECK(refused([] { nn::RNNCell(3, 4)(tenon::ones({2, 5})); }) == "input has inconsistent input_size: got 5 expected 3");
-  CHECK(refused([] { nn::GRUCell(3, 4)(tenon::ones({2, 3}), tenon::ones({3, 4})); }) == "Input batch size 2 doesn't match hidden0 batch size 3");
+  CHECK(refused([] {
+          nn::GRUCell(3, 4)(tenon::ones({2, 3}), tenon::ones({3, 4}));
+        }) == "Input batch size 2 doesn't match hidden0 batch size 3");
   CHECK(refused([] { nn::Softmax2d()(tenon::ones({2, 5})); }) == "Softmax2d requires a 3D or 4D tensor as input");
 }
 
@@ -166,7 +174,8 @@ TEST_CASE("packed sequences: what is packed, refused and padded again") {
   const auto [padded, again] = rnn::pad_packed_sequence(packed, true, -1.0, 5);
   CHECK(again.equal(lengths));
   CHECK(padded.sizes() == tenon::IntArrayRef({3, 5, 2}));
-  CHECK(padded.select(2, 0).equal(tenon::tensor({{0.f, 6.f, -1.f, -1.f, -1.f}, {2.f, 8.f, 14.f, 20.f, -1.f}, {4.f, -1.f, -1.f, -1.f, -1.f}})));
+  CHECK(padded.select(2, 0).equal(
+      tenon::tensor({{0.f, 6.f, -1.f, -1.f, -1.f}, {2.f, 8.f, 14.f, 20.f, -1.f}, {4.f, -1.f, -1.f, -1.f, -1.f}})));
   padded.sum().backward();
   CHECK(x.grad().sum().item<float>() == 14);
   const rnn::PackedSequence sequences = rnn::pack_sequence({tenon::ones({3}), tenon::zeros({2})});
@@ -228,6 +237,8 @@ TEST_CASE("containers by LibTorch's ways") {
 TEST_CASE("LibTorch prints transformers by the names of their classes") {
   const nn::TransformerEncoderLayer layer(nn::TransformerEncoderLayerOptions(4, 2).dim_feedforward(3));
   const std::string text = printed(nn::TransformerEncoder(nn::TransformerEncoderOptions(layer, 1)), tenon::PrintStyle::LibTorch);
-  CHECK(text.find("torch::nn::TransformerEncoderImpl(\n  (layers): torch::nn::ModuleList(\n    (0): torch::nn::TransformerEncoderLayerImpl(\n") == 0);
+  CHECK(text.find(
+            "torch::nn::TransformerEncoderImpl(\n  (layers): torch::nn::ModuleList(\n    (0): torch::nn::TransformerEncoderLayerImpl(\n") ==
+        0);
   CHECK(printed(layer, tenon::PrintStyle::Python).find("TransformerEncoderLayer(\n  (self_attn): MultiheadAttention(") == 0);
 }

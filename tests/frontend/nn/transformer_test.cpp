@@ -12,8 +12,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "support/data_folder.h"
 #include "frontend/values.h"
+#include "support/data_folder.h"
 
 namespace tenon {
 namespace {
@@ -45,8 +45,7 @@ struct Networks {
   Networks() {
     manual_seed(1);
     nn::TransformerEncoderLayer layer(nn::TransformerEncoderLayerOptions(8, 2).dim_feedforward(16).dropout(0.0));
-    nn::TransformerDecoderLayer decoder_layer(
-        nn::TransformerDecoderLayerOptions(8, 2).dim_feedforward(16).dropout(0.0).activation(kGELU));
+    nn::TransformerDecoderLayer decoder_layer(nn::TransformerDecoderLayerOptions(8, 2).dim_feedforward(16).dropout(0.0).activation(kGELU));
     encoder = nn::TransformerEncoder(nn::TransformerEncoderOptions(layer, 2).norm(nn::AnyModule(nn::LayerNorm(nn::LayerNormOptions({8})))));
     decoder = nn::TransformerDecoder(decoder_layer, 2);
     whole = nn::Transformer(nn::TransformerOptions(8, 2, 1, 2).dim_feedforward(12).dropout(0.0));
@@ -93,7 +92,8 @@ TEST_CASE("transformers: a classifier of sequences learns as PyTorch's does, its
       nn::TransformerEncoderOptions(nn::TransformerEncoderLayerOptions(16, 4).dim_feedforward(32).dropout(0.0), 2));
   nn::Linear head(16, 2);
   std::vector<Tensor> all, matrices, vectors;
-  for (const nn::Module* module : {static_cast<nn::Module*>(embedding.get()), static_cast<nn::Module*>(encoder.get()), static_cast<nn::Module*>(head.get())}) {
+  for (const nn::Module* module :
+       {static_cast<nn::Module*>(embedding.get()), static_cast<nn::Module*>(encoder.get()), static_cast<nn::Module*>(head.get())}) {
     for (const Tensor& parameter : module->parameters()) {
       all.push_back(parameter);
       (parameter.dim() > 1 ? matrices : vectors).push_back(parameter);
@@ -140,10 +140,11 @@ TEST_CASE("transformers: clones, containers, archives and other parts") {
   std::filesystem::remove(file);
   CHECK(values(loaded(networks.src, networks.tgt)) == values(networks.whole(networks.src, networks.tgt)));
 
-  nn::TransformerEncoderLayer squared(nn::TransformerEncoderLayerOptions(8, 2).dropout(0.0).activation(
-      [](const Tensor& x) { return relu(x).pow(2); }));
+  nn::TransformerEncoderLayer squared(
+      nn::TransformerEncoderLayerOptions(8, 2).dropout(0.0).activation([](const Tensor& x) { return relu(x).pow(2); }));
   CHECK(squared(networks.src).isfinite().all().item<bool>());
-  nn::Transformer custom(nn::TransformerOptions(8, 2).custom_encoder(nn::AnyModule(networks.encoder)).custom_decoder(nn::AnyModule(networks.decoder)));
+  nn::Transformer custom(
+      nn::TransformerOptions(8, 2).custom_encoder(nn::AnyModule(networks.encoder)).custom_decoder(nn::AnyModule(networks.decoder)));
   CHECK(custom(networks.src, networks.tgt).sizes() == networks.tgt.sizes());
 }
 
@@ -171,10 +172,13 @@ TEST_CASE("attention: masks and given heads that do not fit are said at the call
   manual_seed(1);
   nn::MultiheadAttention attention(4, 2);
   const Tensor x = randn({3, 5, 4}), y = randn({6, 5, 4});
-  const auto refused = [&](const Tensor& padding, const Tensor& mask) { return error_of([&] { attention(x, y, y, padding, true, mask); }); };
+  const auto refused = [&](const Tensor& padding, const Tensor& mask) {
+    return error_of([&] { attention(x, y, y, padding, true, mask); });
+  };
   CHECK(refused(ones({5, 3}, kBool), {}).find("key_padding_mask: expected 5 x 6 (batch and sources), but got [5, 3]") == 0);
   CHECK(refused({}, ones({6, 3}, kBool)).find("The size of the 2D attn_mask is not correct: expected 3 x 6, but got [6, 3]") == 0);
-  CHECK(refused({}, ones({5, 3, 6}, kBool)).find("The size of the 3D attn_mask is not correct: expected 10 x 3 x 6, but got [5, 3, 6]") == 0);
+  CHECK(refused({}, ones({5, 3, 6}, kBool)).find("The size of the 3D attn_mask is not correct: expected 10 x 3 x 6, but got [5, 3, 6]") ==
+        0);
   CHECK(refused({}, ones({6}, kBool)).find("attn_mask's dimension 1 is not supported") == 0);
   const Tensor mask = ones({3, 6}).triu(2), padding = arange(30).reshape({5, 6}) % 4 == 1;
   struct Collect : WarningHandler {
@@ -186,19 +190,23 @@ TEST_CASE("attention: masks and given heads that do not fit are said at the call
     const WarningUtils::WarningHandlerGuard guard(&collect);
     by_bytes = std::get<0>(attention(x, y, y, padding.to(kByte), true, mask.to(kByte)));
   }
-  CHECK(collect.seen == std::vector<std::string>{"Byte tensor for `attn_mask` in `nn.MultiheadAttention` is deprecated. Use bool tensor instead.",
-                                                 "Byte tensor for `key_padding_mask` in `nn.MultiheadAttention` is deprecated. Use bool tensor instead."});
+  CHECK(collect.seen ==
+        std::vector<std::string>{"Byte tensor for `attn_mask` in `nn.MultiheadAttention` is deprecated. Use bool tensor instead.",
+                                 "Byte tensor for `key_padding_mask` in `nn.MultiheadAttention` is deprecated. Use bool tensor instead."});
   CHECK(equal(by_bytes, std::get<0>(attention(x, y, y, padding, true, mask.to(kBool)))));
   const auto options = [&] {
     return F::MultiheadAttentionForwardFuncOptions(4, 2, attention->in_proj_weight, attention->in_proj_bias, {}, {}, false, 0.0,
                                                    attention->out_proj->weight, attention->out_proj->bias);
   };
-  const auto by_function = [&](const F::MultiheadAttentionForwardFuncOptions& o) { return error_of([&] { F::multi_head_attention_forward(x, y, y, o); }); };
+  const auto by_function = [&](const F::MultiheadAttentionForwardFuncOptions& o) {
+    return error_of([&] { F::multi_head_attention_forward(x, y, y, o); });
+  };
   CHECK(by_function(options().embed_dim_to_check(5)).find("was expecting embedding dimension of 5, but got 4") == 0);
   CHECK(by_function(options().num_heads(3)).find("embed_dim must be divisible by num_heads") == 0);
   CHECK(by_function(options().static_k(ones({5, 6, 2}))).find("expecting static_k of sizes [10, sources, 2], but got [5, 6, 2]") == 0);
   CHECK(by_function(options().bias_k(ones({1, 1, 4}))).find("bias_k and bias_v are given together, or neither is") == 0);
-  CHECK(by_function(options().bias_k(ones({1, 1, 4})).bias_v(ones({1, 1, 4})).static_k(ones({10, 6, 2}))).find("bias cannot be added to static key.") == 0);
+  CHECK(by_function(options().bias_k(ones({1, 1, 4})).bias_v(ones({1, 1, 4})).static_k(ones({10, 6, 2})))
+            .find("bias cannot be added to static key.") == 0);
 }
 
 TEST_CASE("utils: gradients clipped, and parameters as one vector") {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/ops/function_cases.h"
 #include "frontend/golden.h"
+#include "frontend/ops/function_cases.h"
 
 namespace {
 
@@ -24,32 +24,26 @@ using functions::Row;
 Tensor unpack(const nlohmann::json& entry, const std::string& blob) {
   const auto shape = entry.at("shape").get<std::vector<int64_t>>();
   const Tensor x = empty(shape, kTypes.at(entry.at("dtype")));
-  if (x.numel() > 0)
-    std::memcpy(x.data_ptr(), blob.data() + entry.at("at").get<size_t>(), static_cast<size_t>(x.nbytes()));
+  if (x.numel() > 0) std::memcpy(x.data_ptr(), blob.data() + entry.at("at").get<size_t>(), static_cast<size_t>(x.nbytes()));
   return x.clone();
 }
 
-double epsilon(ScalarType type) {
-  return type == kHalf ? 0x1p-10 : type == kBFloat16 ? 0x1p-7 : type == kFloat ? 0x1p-23 : 0x1p-52;
-}
+double epsilon(ScalarType type) { return type == kHalf ? 0x1p-10 : type == kBFloat16 ? 0x1p-7 : type == kFloat ? 0x1p-23 : 0x1p-52; }
 
 // The first element that is further away than allowed, in words; empty if there is none.
 std::string difference(const Tensor& got, const Tensor& wanted, double ulps) {
   if (got.scalar_type() != wanted.scalar_type() || !(got.sizes() == wanted.sizes()))
-    return std::string(toString(got.scalar_type())) + " of another dtype or shape:\n" + repr(got) +
-           "\nfor\n" + repr(wanted);
+    return std::string(toString(got.scalar_type())) + " of another dtype or shape:\n" + repr(got) + "\nfor\n" + repr(wanted);
   const Tensor x = got.to(kDouble).contiguous(), y = wanted.to(kDouble).contiguous();
   const double *a = x.const_data_ptr<double>(), *b = y.const_data_ptr<double>();
   const bool floats = isFloatingType(wanted.scalar_type());
   for (int64_t i = 0; i < x.numel(); ++i) {
-    if (a[i] == b[i] ? std::signbit(a[i]) == std::signbit(b[i]) || b[i] == 0
-                     : std::isnan(a[i]) && std::isnan(b[i]))
-      continue;
+    if (a[i] == b[i] ? std::signbit(a[i]) == std::signbit(b[i]) || b[i] == 0 : std::isnan(a[i]) && std::isnan(b[i])) continue;
     const double allowed = floats ? ulps * epsilon(wanted.scalar_type()) * std::max(std::abs(b[i]), 1e-3) : 0;
     if (std::abs(a[i] - b[i]) <= allowed) continue;
     char text[160];
-    std::snprintf(text, sizeof text, "element %ld is %.17g, not %.17g (%.3g ulp)", static_cast<long>(i), a[i],
-                  b[i], std::abs(a[i] - b[i]) / (epsilon(wanted.scalar_type()) * std::abs(b[i])));
+    std::snprintf(text, sizeof text, "element %ld is %.17g, not %.17g (%.3g ulp)", static_cast<long>(i), a[i], b[i],
+                  std::abs(a[i] - b[i]) / (epsilon(wanted.scalar_type()) * std::abs(b[i])));
     return text;
   }
   return "";

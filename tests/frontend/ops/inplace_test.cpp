@@ -63,8 +63,7 @@ TEST_CASE("in place: assignment to what is indexed") {
         "the source.");
   CHECK(error_of([&] {
           x.index_put_({tensor({0, 1})}, ones({4}));
-        }) ==
-        "shape mismatch: value tensor of shape [4] cannot be broadcast to indexing result of shape [2, 3]");
+        }) == "shape mismatch: value tensor of shape [4] cannot be broadcast to indexing result of shape [2, 3]");
   CHECK(error_of([&] { x.index_put_({Slice()}, ones({4})); }) ==
         "The expanded size of the tensor (3) must match the existing size (4) at non-singleton dimension 1.  "
         "Target sizes: [2, 3].  Tensor sizes: [4]");
@@ -122,18 +121,12 @@ TEST_CASE("in place: the shape alone") {
 }
 
 TEST_CASE("in place: errors are PyTorch's") {
-  CHECK(error_of([] {
-          tensor({1, 2}).add_(1.5);
-        }) == "result type Float can't be cast to the desired output type Long");
-  CHECK(error_of([] { tensor({true}).add_(1); }) ==
-        "result type Long can't be cast to the desired output type Bool");
-  CHECK(error_of([] {
-          ones({3}).add_(ones({2, 3}));
-        }) == "output with shape [3] doesn't match the broadcast shape [2, 3]");
+  CHECK(error_of([] { tensor({1, 2}).add_(1.5); }) == "result type Float can't be cast to the desired output type Long");
+  CHECK(error_of([] { tensor({true}).add_(1); }) == "result type Long can't be cast to the desired output type Bool");
+  CHECK(error_of([] { ones({3}).add_(ones({2, 3})); }) == "output with shape [3] doesn't match the broadcast shape [2, 3]");
   CHECK(error_of([] { ones({3}).copy_(ones({2})); }) ==
         "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 0");
-  CHECK(error_of([] { ones({3}).fill_(ones({2})); }) ==
-        "fill_ only supports 0-dimension value tensor but got tensor with 1 dimensions.");
+  CHECK(error_of([] { ones({3}).fill_(ones({2})); }) == "fill_ only supports 0-dimension value tensor but got tensor with 1 dimensions.");
   const std::string shared =
       "unsupported operation: more than one element of the written-to tensor refers to a single memory "
       "location. "

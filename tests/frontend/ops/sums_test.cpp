@@ -31,7 +31,7 @@ Tensor conv_weight_gradient(const Tensor& x, const Tensor& y) {
 
 struct Case {
   const char* name;
-  double equal, rand;  // bounds of the error in float32
+  double equal, rand;                                           // bounds of the error in float32
   std::function<Tensor(const Tensor& x, const Tensor& y)> run;  // x, y: [K, 2]
 };
 
@@ -99,7 +99,8 @@ TEST_CASE("infinities, nan and overflow go through long sums and products as thr
     std::vector<double> values;  // among ones
     double sum;
   };
-  for (const Special& special : {Special{{kInf}, kInf}, {{-kInf}, -kInf}, {{kInf, -kInf}, kNan}, {{kNan}, kNan}, {{kInf, kNan}, kNan}, {{3e38, 3e38}, kInf}}) {
+  for (const Special& special :
+       {Special{{kInf}, kInf}, {{-kInf}, -kInf}, {{kInf, -kInf}, kNan}, {{kNan}, kNan}, {{kInf, kNan}, kNan}, {{3e38, 3e38}, kInf}}) {
     for (const int64_t n : {20, 300, 5000, 70000}) {
       Tensor x = ones({n});
       for (size_t i = 0; i < special.values.size(); ++i) x[static_cast<int64_t>(i) * 7 + 3] = special.values[i];

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <thread>
 
-#include "support/data_folder.h"
 #include "frontend/values.h"
+#include "support/data_folder.h"
 
 namespace tenon {
 namespace {
@@ -34,9 +34,7 @@ int64_t count(const std::vector<int64_t>& shape) {
 Tensor eighths(const std::vector<int64_t>& shape, int64_t factor, int64_t offset, int64_t modulus) {
   return ((arange(count(shape), kFloat) * factor + offset).remainder(modulus) - (modulus - 1) / 2).div(8).view(shape).clone();
 }
-Tensor parameter(const std::vector<int64_t>& shape, int64_t j) {
-  return eighths(shape, 5, j * 3, 13).set_requires_grad(true);
-}
+Tensor parameter(const std::vector<int64_t>& shape, int64_t j) { return eighths(shape, 5, j * 3, 13).set_requires_grad(true); }
 Tensor gradient(const std::vector<int64_t>& shape, int64_t j, int64_t k) { return eighths(shape, 7, k * 13 + j * 5, 11); }
 
 template <typename Options>
@@ -139,21 +137,17 @@ TEST_CASE("groups: options are inherited, repeated and derived tensors are refus
   groups.emplace_back(std::vector<Tensor>{b}, std::make_unique<optim::SGDOptions>(0.5));
   groups.emplace_back(std::vector<Tensor>{c}, std::make_unique<optim::SGDOptions>(optim::SGDOptions(1e-3).momentum(0.2)));
   optim::SGD sgd(groups, optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01));
-  const auto options = [&](size_t i) -> auto& {
-    return static_cast<optim::SGDOptions&>(sgd.param_groups()[i].options());
-  };
+  const auto options = [&](size_t i) -> auto& { return static_cast<optim::SGDOptions&>(sgd.param_groups()[i].options()); };
   CHECK(options(0) == static_cast<optim::SGDOptions&>(sgd.defaults()));
   CHECK(options(1) == optim::SGDOptions(0.5).momentum(0.9).weight_decay(0.01));
   CHECK(options(2) == optim::SGDOptions(0.1).momentum(0.2).weight_decay(0.01));
   CHECK(sgd.size() == 3);
   CHECK(sgd.parameters().size() == 1);
-  CHECK(error_of([&] { sgd.add_param_group({std::vector<Tensor>{a}}); }) ==
-        "some parameters appear in more than one parameter group");
+  CHECK(error_of([&] { sgd.add_param_group({std::vector<Tensor>{a}}); }) == "some parameters appear in more than one parameter group");
   CHECK(error_of([&] { sgd.add_param_group({std::vector<Tensor>{a * 2}}); }) == "can't optimize a non-leaf Tensor");
   CHECK(sgd.param_groups().size() == 3);
   Tensor d = ones({2}, requires_grad());
-  CHECK(warnings_of([&] { sgd.add_param_group({std::vector<Tensor>{d, d}}); }).find("duplicate parameters") !=
-        std::string::npos);
+  CHECK(warnings_of([&] { sgd.add_param_group({std::vector<Tensor>{d, d}}); }).find("duplicate parameters") != std::string::npos);
   CHECK(error_of([] { optim::OptimizerOptions().get_lr(); }) ==
         "double get_lr() has not been overridden and implemented in subclass of torch::optim::OptimizerOptions, you must "
         "override it in your subclass.");
@@ -200,15 +194,16 @@ TEST_CASE("closures that go wrong: PyTorch's errors, and a step after them goes 
     std::function<Tensor(Tensor& w, int call)> loss;  // by the number of the call
     const char* error;
   };
-  const Case cases[] = {  // of LibTorch 2.15
+  const Case cases[] = {
+      // of LibTorch 2.15
       {"an input of another shape", [](Tensor& w, int call) { return (w * ones({3 + call})).square().sum(); },
        "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 0"},
       {"a loss that is no number", [](Tensor& w, int call) { return call == 0 ? w.square().sum() : w.square(); },
        "grad can be implicitly created only for scalar outputs"},
       {"a loss without a history", [](Tensor& w, int call) { return call == 0 ? w.square().sum() : w.detach().sum(); },
        "element 0 of tensors does not require grad and does not have a grad_fn"},
-      {"an error of the program's own",
-       [](Tensor& w, int call) { return call == 0 ? w.square().sum() : throw Error("the data are gone"); }, "the data are gone"}};
+      {"an error of the program's own", [](Tensor& w, int call) { return call == 0 ? w.square().sum() : throw Error("the data are gone"); },
+       "the data are gone"}};
   for (const Case& c : cases) {
     CAPTURE(std::string(c.what));
     Tensor w = ones({3}, requires_grad());
@@ -288,14 +283,13 @@ TEST_CASE("schedulers give PyTorch's rates") {
       CHECK(first.lr() == doctest::Approx(row[0].get<double>()).epsilon(1e-14));
       CHECK(sgd.param_groups()[1].options().get_lr() == doctest::Approx(row[1].get<double>()).epsilon(1e-14));
       if (row.size() > 2) CHECK(first.momentum() == doctest::Approx(row[2].get<double>()).epsilon(1e-14));
-      if constexpr (requires { scheduler.step(1.0f); })
-        scheduler.step(metrics[i % metrics.size()]);
-      else
-        scheduler.step();
+      if constexpr (requires { scheduler.step(1.0f); }) scheduler.step(metrics[i % metrics.size()]);
+      else scheduler.step();
       ++i;
     }
   };
-  held("StepLR", [](SGD& o) { return StepLR(o, 3, 0.5); }, 1);
+  held(
+      "StepLR", [](SGD& o) { return StepLR(o, 3, 0.5); }, 1);
   held("MultiStepLR", [](SGD& o) { return MultiStepLR(o, {2, 5, 5, 11}, 0.3); });
   held("ExponentialLR", [](SGD& o) { return ExponentialLR(o, 0.9); });
   held("CosineAnnealingLR", [](SGD& o) { return CosineAnnealingLR(o, 7, 0.01); });

@@ -46,9 +46,7 @@ auto noisy_samples() {
       .map(data::transforms::TensorLambda<void>([](Tensor t) { return t * 10 + rand({1}); }))
       .map(Stack<TensorExample>());
 }
-auto noisy_loader(size_t workers) {
-  return data::make_data_loader<RandomSampler>(noisy_samples(), DataLoaderOptions(3).workers(workers));
-}
+auto noisy_loader(size_t workers) { return data::make_data_loader<RandomSampler>(noisy_samples(), DataLoaderOptions(3).workers(workers)); }
 
 }  // namespace
 

@@ -27,18 +27,15 @@ TEST_CASE("golden: operators give PyTorch's values") {
     CAPTURE(name);
     CAPTURE(expression);
     python::Variables variables;
-    for (size_t i = 0; i < c["inputs"].size(); ++i)
-      variables["x" + std::to_string(i)] = packed(c["inputs"][i], blob);
+    for (size_t i = 0; i < c["inputs"].size(); ++i) variables["x" + std::to_string(i)] = packed(c["inputs"][i], blob);
     try {
       const std::vector<Tensor> got = flat(python::run(expression, variables));
       REQUIRE(got.size() == c["outputs"].size());
       bool right = true;
       for (size_t i = 0; i < got.size(); ++i) {
         Tensor want = packed(c["outputs"][i], blob);
-        if (deviations.contains(name))
-          want = tenon::where(want.isnan(), got[i], want);  // PyTorch's nan is wrong
-        const std::string wrong =
-            difference(got[i], want, c["rtol"], c["atol"], name.find("_signzero") != std::string::npos);
+        if (deviations.contains(name)) want = tenon::where(want.isnan(), got[i], want);  // PyTorch's nan is wrong
+        const std::string wrong = difference(got[i], want, c["rtol"], c["atol"], name.find("_signzero") != std::string::npos);
         CHECK_MESSAGE(wrong.empty(), wrong);
         right &= wrong.empty();
       }
@@ -114,8 +111,7 @@ const std::map<std::string, std::string> kBinary = {{"add", "a + b"},
                                                     {"cat", "torch.cat([a, b])"},
                                                     {"stack", "torch.stack([a, b])"}};
 
-void check_type(const std::string& expression, const python::Variables& variables, const std::string& want,
-                int& count) {
+void check_type(const std::string& expression, const python::Variables& variables, const std::string& want, int& count) {
   CAPTURE(expression);
   std::string got;
   try {
@@ -173,8 +169,7 @@ TEST_CASE("result types of one operand are PyTorch's") {
   for (const auto& [op, types] : data["unary_and_reductions"].items()) {
     for (const auto& [type, want] : types.items()) {
       const python::Variables v = {{"x", tenon::ones({4}, type_of(type))}};
-      check_type("torch." + op + (op == "logsumexp" || op.starts_with("cum") ? "(x, 0)" : "(x)"), v, want,
-                 count);
+      check_type("torch." + op + (op == "logsumexp" || op.starts_with("cum") ? "(x, 0)" : "(x)"), v, want, count);
     }
   }
   CHECK(count > 350);
@@ -183,26 +178,23 @@ TEST_CASE("result types of one operand are PyTorch's") {
 TEST_CASE("types of created tensors, and which types may be added in place, are PyTorch's") {
   const json data = load("promotion.json");
   int count = 0;
-  const std::map<std::string, std::string> in_words = {
-      {"tensor(np.float64 scalar)", "tensor(1., dtype=torch.float64)"},
-      {"one_hot", "nn.functional.one_hot(torch.tensor([1]))"},
-      {"zeros_like(int64)", "zeros_like(torch.arange(3))"}};
+  const std::map<std::string, std::string> in_words = {{"tensor(np.float64 scalar)", "tensor(1., dtype=torch.float64)"},
+                                                       {"one_hot", "nn.functional.one_hot(torch.tensor([1]))"},
+                                                       {"zeros_like(int64)", "zeros_like(torch.arange(3))"}};
   for (const auto& [code, want] : data["creation"].items()) {
     const auto it = in_words.find(code);
     check_type("torch." + (it == in_words.end() ? code : it->second), {}, want, count);
   }
   for (size_t i = 0; i < kDtypeNames.size(); ++i) {
     for (size_t j = 0; j < kDtypeNames.size(); ++j) {
-      python::Variables v = {{"x", tenon::ones({2}, static_cast<ScalarType>(i))},
-                             {"y", tenon::ones({2}, static_cast<ScalarType>(j))}};
+      python::Variables v = {{"x", tenon::ones({2}, static_cast<ScalarType>(i))}, {"y", tenon::ones({2}, static_cast<ScalarType>(j))}};
       bool allowed = true;
       try {
         python::run("x.add_(y)", v);
       } catch (const tenon::Error&) {
         allowed = false;
       }
-      CHECK_MESSAGE(allowed == data["inplace_add_allowed"][i][j].get<bool>(),
-                    kDtypeNames[i] << " += " << kDtypeNames[j]);
+      CHECK_MESSAGE(allowed == data["inplace_add_allowed"][i][j].get<bool>(), kDtypeNames[i] << " += " << kDtypeNames[j]);
     }
   }
 }
@@ -216,19 +208,15 @@ TEST_CASE("result_type, can_cast") {
     for (size_t i = 0; i < matrix.size(); ++i) {
       for (size_t j = 0; j < matrix[i].size(); ++j) {
         const Tensor a = of(i, kind.starts_with("dim"));
-        const tenon::Scalar number = j == 0   ? tenon::Scalar(true)
-                                     : j == 1 ? tenon::Scalar(1)
-                                              : tenon::Scalar(1.5);
-        const ScalarType got = kind.ends_with("_py") ? tenon::result_type(a, number)
-                                                     : tenon::result_type(a, of(j, kind == "dim_dim"));
+        const tenon::Scalar number = j == 0 ? tenon::Scalar(true) : j == 1 ? tenon::Scalar(1) : tenon::Scalar(1.5);
+        const ScalarType got = kind.ends_with("_py") ? tenon::result_type(a, number) : tenon::result_type(a, of(j, kind == "dim_dim"));
         CHECK(kDtypeNames[static_cast<size_t>(got)] == matrix[i][j].get<std::string>());
       }
     }
   }
   for (size_t i = 0; i < kDtypeNames.size(); ++i) {
     for (size_t j = 0; j < kDtypeNames.size(); ++j) {
-      CHECK(tenon::canCast(static_cast<ScalarType>(i), static_cast<ScalarType>(j)) ==
-            data["can_cast"][i][j].get<bool>());
+      CHECK(tenon::canCast(static_cast<ScalarType>(i), static_cast<ScalarType>(j)) == data["can_cast"][i][j].get<bool>());
     }
   }
 }

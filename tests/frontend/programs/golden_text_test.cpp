@@ -86,9 +86,7 @@ TEST_CASE("golden: values at corner cases") {
 namespace {
 
 // Where element 0 of a tensor's storage lies: what aliases has it in common.
-const char* storage_start(const Tensor& x) {
-  return static_cast<const char*>(x.data_ptr()) - x.storage_offset() * x.itemsize();
-}
+const char* storage_start(const Tensor& x) { return static_cast<const char*>(x.data_ptr()) - x.storage_offset() * x.itemsize(); }
 
 json describe(const Tensor& x, const Tensor& y) {
   return {{"alias", y.numel() != 0 && storage_start(x) == storage_start(y)},

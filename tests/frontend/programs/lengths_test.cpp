@@ -66,16 +66,32 @@ TEST_CASE("sixty lengths compile few more kernels than one") {
          eval((q.matmul(k.transpose(-2, -1)) / 4).softmax(-1).matmul(k));
        },
        0},
-      {"rows", [](int64_t n) { eval(layer_norm(randn({2, n}), {n}), randn({24, n}).softmax(1), randn({5, n}).argmax(1)); }, 0},
+      {"rows",
+       [](int64_t n) {
+         eval(layer_norm(randn({2, n}), {n}), randn({24, n}).softmax(1), randn({5, n}).argmax(1));
+       },
+       0},
       {"products",
        [](int64_t n) {
          const Tensor w = randn({64, 64});
          eval(randn({n, 64}).mm(w), w.mm(randn({64, n})), randn({64, n}).mm(randn({n, 64})));
        },
        2},
-      {"convolution", [&](int64_t n) { eval(conv(randn({2, 4, n}))); }, 2},
-      {"gradients of a convolution", [&](int64_t n) { backward(conv(randn({2, 4, n})).square().mean(), conv->parameters()); }, 2},
-      {"gradients of images", [&](int64_t n) { backward(image(randn({2, 3, n, n + 1})).square().mean(), image->parameters()); }, 12},
+      {"convolution",
+       [&](int64_t n) {
+         eval(conv(randn({2, 4, n})));
+       },
+       2},
+      {"gradients of a convolution",
+       [&](int64_t n) {
+         backward(conv(randn({2, 4, n})).square().mean(), conv->parameters());
+       },
+       2},
+      {"gradients of images",
+       [&](int64_t n) {
+         backward(image(randn({2, 3, n, n + 1})).square().mean(), image->parameters());
+       },
+       12},
       {"gradients of attention",
        [&](int64_t n) {
          const Tensor x = randn({n, 1, 64});
@@ -88,22 +104,38 @@ TEST_CASE("sixty lengths compile few more kernels than one") {
          eval(layer(randn({n, 2, 32})));
        },
        2},
-      {"gradients of a transformer's layer", [&](int64_t n) { backward(layer(randn({n, 2, 32})).square().mean(), layer->parameters()); }, 2, 26},
+      {"gradients of a transformer's layer",
+       [&](int64_t n) {
+         backward(layer(randn({n, 2, 32})).square().mean(), layer->parameters());
+       },
+       2, 26},
       {"an LSTM",
        [&](int64_t n) {
          NoGradGuard guard;
          eval(std::get<0>(lstm(randn({n, 2, 6}))));
        },
        0},
-      {"gradients of an LSTM", [&](int64_t n) { backward(std::get<0>(lstm(randn({n, 2, 6}))).square().mean(), lstm->parameters()); }, 0},
-      {"gradients of a GRU", [&](int64_t n) { backward(std::get<0>(gru(randn({n, 2, 6}))).square().mean(), gru->parameters()); }, 0},
+      {"gradients of an LSTM",
+       [&](int64_t n) {
+         backward(std::get<0>(lstm(randn({n, 2, 6}))).square().mean(), lstm->parameters());
+       },
+       0},
+      {"gradients of a GRU",
+       [&](int64_t n) {
+         backward(std::get<0>(gru(randn({n, 2, 6}))).square().mean(), gru->parameters());
+       },
+       0},
       {"sums of columns",
        [&](int64_t n) {
          eval(randn({n, 48}).sum(0), randn({3, n}).sum(0), randn({n, n}).amax(0), randn({n, 10}).softmax(0), randn({20 * n, n}).sum(0),
               tall.slice(0, 0, 1100 + n).sum(0));
        },
        0},
-      {"reshapes", [](int64_t n) { eval(randn({n, 4, 6}).permute({1, 0, 2}).reshape({2 * n, 12}) * 2, randn({6, n}).t().reshape({3, 2 * n}) + 1); }, 4},
+      {"reshapes",
+       [](int64_t n) {
+         eval(randn({n, 4, 6}).permute({1, 0, 2}).reshape({2 * n, 12}) * 2, randn({6, n}).t().reshape({3, 2 * n}) + 1);
+       },
+       4},
       {"a recurrence by hand",
        [&](int64_t n) {
          const Tensor x = randn({n, 2, 4});
@@ -162,15 +194,53 @@ TEST_CASE("lengths from 1 to 64 compile few kernels in all") {
     int64_t forward, training;  // kernels that are allowed
   };
   const std::vector<Case> cases = {
-      {"attention", [&](int64_t n) { const Tensor x = randn({n, 1, 64}); return std::get<0>(attention(x, x, x)); }, attention->parameters(), 3, 10},
-      {"attention of a batch", [&](int64_t n) { const Tensor x = randn({n, 2, 64}); return std::get<0>(attention(x, x, x)); }, attention->parameters(), 3, 12},
-      {"a transformer's layer", [&](int64_t n) { return layer(randn({n, 2, 32})); }, layer->parameters(), 6, 13},
-      {"rows of a network", [&](int64_t n) { return network->forward(randn({n, 24})); }, network->parameters(), 5, 12},
-      {"a convolution", [&](int64_t n) { return conv(randn({2, 4, n})); }, conv->parameters(), 6, 11},
-      {"a convolution of images", [&](int64_t n) { return image(randn({2, 3, n, n})); }, image->parameters(), 6, 12},
-      {"rows of a norm", [&](int64_t n) { return norm(randn({n, 32})); }, norm->parameters(), 2, 5},
-      {"an LSTM", [&](int64_t n) { return std::get<0>(lstm(randn({n, 2, 6}))); }, lstm->parameters(), 4, 11},
-      {"a GRU", [&](int64_t n) { return std::get<0>(gru(randn({n, 2, 6}))); }, gru->parameters(), 4, 12},
+      {"attention",
+       [&](int64_t n) {
+         const Tensor x = randn({n, 1, 64});
+         return std::get<0>(attention(x, x, x));
+       },
+       attention->parameters(), 3, 10},
+      {"attention of a batch",
+       [&](int64_t n) {
+         const Tensor x = randn({n, 2, 64});
+         return std::get<0>(attention(x, x, x));
+       },
+       attention->parameters(), 3, 12},
+      {"a transformer's layer",
+       [&](int64_t n) {
+         return layer(randn({n, 2, 32}));
+       },
+       layer->parameters(), 6, 13},
+      {"rows of a network",
+       [&](int64_t n) {
+         return network->forward(randn({n, 24}));
+       },
+       network->parameters(), 5, 12},
+      {"a convolution",
+       [&](int64_t n) {
+         return conv(randn({2, 4, n}));
+       },
+       conv->parameters(), 6, 11},
+      {"a convolution of images",
+       [&](int64_t n) {
+         return image(randn({2, 3, n, n}));
+       },
+       image->parameters(), 6, 12},
+      {"rows of a norm",
+       [&](int64_t n) {
+         return norm(randn({n, 32}));
+       },
+       norm->parameters(), 2, 5},
+      {"an LSTM",
+       [&](int64_t n) {
+         return std::get<0>(lstm(randn({n, 2, 6})));
+       },
+       lstm->parameters(), 4, 11},
+      {"a GRU",
+       [&](int64_t n) {
+         return std::get<0>(gru(randn({n, 2, 6})));
+       },
+       gru->parameters(), 4, 12},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.name));
@@ -222,7 +292,9 @@ TEST_CASE("episodes of other actions and lengths find plans of earlier ones") {
   nn::Linear head(4, 3);
   const std::vector<std::function<Tensor(const Tensor& log_p, int64_t action)>> reads = {
       [](const Tensor& log_p, int64_t action) { return log_p[0][action]; },
-      [](const Tensor& log_p, int64_t action) { return log_p.index({0, action}); },
+      [](const Tensor& log_p, int64_t action) {
+        return log_p.index({0, action});
+      },
       [](const Tensor& log_p, int64_t action) { return log_p.select(1, action).squeeze(); },
       [](const Tensor& log_p, int64_t action) { return log_p.narrow(1, action, 1).sum(); },
       [](const Tensor& log_p, int64_t action) { return log_p.gather(1, tensor({action}, kLong).unsqueeze(0)).sum(); },
@@ -304,8 +376,7 @@ TEST_CASE("gradients of a weight that many steps use are one product") {
   };
   for (size_t u = 0; u < uses.size(); ++u) {
     for (const std::vector<int64_t>& rows :
-         {std::vector<int64_t>(9, 2), std::vector<int64_t>(3, 2), std::vector<int64_t>{1, 3, 2, 1, 4, 2, 2},
-          std::vector<int64_t>(8, 1),
+         {std::vector<int64_t>(9, 2), std::vector<int64_t>(3, 2), std::vector<int64_t>{1, 3, 2, 1, 4, 2, 2}, std::vector<int64_t>(8, 1),
           std::vector<int64_t>{2, 40, 2, 3, 4, 30, 1, 2, 1, 2}}) {
       CAPTURE(u);
       CAPTURE(rows.size());
@@ -316,8 +387,7 @@ TEST_CASE("gradients of a weight that many steps use are one product") {
         const Tensor x = randn({n, 8}), g = randn({n, 12});
         eval(x, g);
         loss = loss + ((uses[u](x, w) + b) * g).sum();
-        const Tensor turned = u == 1 ? x.to(kDouble).t().mm(g.to(kDouble)).t().reshape({8, 12})
-                                     : x.to(kDouble).t().mm(g.to(kDouble));
+        const Tensor turned = u == 1 ? x.to(kDouble).t().mm(g.to(kDouble)).t().reshape({8, 12}) : x.to(kDouble).t().mm(g.to(kDouble));
         dw.add_(turned);
         db.add_(g.to(kDouble).sum(0));
       }

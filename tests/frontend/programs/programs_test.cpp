@@ -106,9 +106,7 @@ void training(std::ostream& out) {
   std::vector<torch::Tensor> parameters = fc1->parameters();
   for (const auto& p : fc2->parameters()) parameters.push_back(p);
   torch::optim::Adam optimizer(parameters, torch::optim::AdamOptions(0.05));
-  auto set = Points(x, y)
-                 .map(torch::data::transforms::Normalize<>(0.1, 0.9))
-                 .map(torch::data::transforms::Stack<>());
+  auto set = Points(x, y).map(torch::data::transforms::Normalize<>(0.1, 0.9)).map(torch::data::transforms::Stack<>());
   auto loader = torch::data::make_data_loader(std::move(set), 5);
   for (int epoch = 0; epoch < 3; ++epoch) {
     double total = 0;
@@ -119,8 +117,7 @@ void training(std::ostream& out) {
       optimizer.zero_grad();
       {
         torch::NoGradGuard no_grad;
-        const torch::Tensor d_scores =
-            (torch::softmax(scores, 1) - F::one_hot(target, 3)) / static_cast<double>(data.size(0));
+        const torch::Tensor d_scores = (torch::softmax(scores, 1) - F::one_hot(target, 3)) / static_cast<double>(data.size(0));
         const torch::Tensor d_hidden = d_scores.mm(fc2->weight) * (hidden > 0);
         fc2->weight.mutable_grad() = d_scores.t().mm(hidden);
         fc2->bias.mutable_grad() = d_scores.sum(0);
@@ -161,8 +158,7 @@ void convolutions(std::ostream& out) {
 void saving(std::ostream& out) {
   torch::manual_seed(6);
   torch::nn::Linear net(3, 2), other(3, 2);
-  const std::string path =
-      (std::filesystem::temp_directory_path() / ("tenon_programs_" + std::to_string(getpid()))).string();
+  const std::string path = (std::filesystem::temp_directory_path() / ("tenon_programs_" + std::to_string(getpid()))).string();
   torch::save(net, path);
   torch::load(other, path);
   std::vector<torch::Tensor> list;
@@ -229,8 +225,7 @@ void gan(std::ostream& out) {
   discriminator->push_back(nn::LeakyReLU(leaky));
   discriminator->push_back(nn::Conv2d(nn::Conv2dOptions(8, 1, 3).stride(1).padding(0).bias(false)));
   discriminator->push_back(nn::Sigmoid());
-  optim::Adam optimizer(discriminator->parameters(),
-                        optim::AdamOptions(2e-4).betas(std::make_tuple(0.5, 0.5)));
+  optim::Adam optimizer(discriminator->parameters(), optim::AdamOptions(2e-4).betas(std::make_tuple(0.5, 0.5)));
   const Tensor real = rand({3, 1, 14, 14}) * 2 - 1, labels = empty(3).uniform_(0.8, 1.0);
   const Tensor seen = discriminator->forward(real).reshape(labels.sizes());
   show(out, "real", binary_cross_entropy(seen, labels));
@@ -318,16 +313,10 @@ bool same_words(const std::string& got, const std::string& want) {
 
 TEST_CASE("programs written for LibTorch print what PyTorch prints") {
   using Program = void (*)(std::ostream&);
-  const std::map<std::string, Program> programs{{"tensor_basics", tensor_basics},
-                                                {"gradients", gradients},
-                                                {"module", module},
-                                                {"training", training},
-                                                {"convolutions", convolutions},
-                                                {"saving", saving},
-                                                {"indexing", indexing},
-                                                {"gan", gan},
-                                                {"characters", characters},
-                                                {"dataset", dataset}};
+  const std::map<std::string, Program> programs{
+      {"tensor_basics", tensor_basics}, {"gradients", gradients}, {"module", module},     {"training", training},
+      {"convolutions", convolutions},   {"saving", saving},       {"indexing", indexing}, {"gan", gan},
+      {"characters", characters},       {"dataset", dataset}};
   std::ifstream file(data_folder() + "/programs.txt");
   std::string line, name;
   std::istringstream printed;

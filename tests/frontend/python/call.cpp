@@ -32,18 +32,14 @@ tenon::optional<Tensor> Call::maybe_tensor(size_t i, const char* name) const {
   return tensor(i, name);
 }
 
-Tensor Call::tensor_or_undefined(size_t i, const char* name) const {
-  return has(i, name) ? tensor(i, name) : Tensor();
-}
+Tensor Call::tensor_or_undefined(size_t i, const char* name) const { return has(i, name) ? tensor(i, name) : Tensor(); }
 
 int64_t Call::integer(size_t i, const char* name) const {
   const Value& v = need(i, name);
   return v.is<bool>() ? v.as<bool>() : v.as<int64_t>();
 }
 
-int64_t Call::integer(size_t i, const char* name, int64_t otherwise) const {
-  return has(i, name) ? integer(i, name) : otherwise;
-}
+int64_t Call::integer(size_t i, const char* name, int64_t otherwise) const { return has(i, name) ? integer(i, name) : otherwise; }
 
 tenon::optional<int64_t> Call::maybe_integer(size_t i, const char* name) const {
   if (!has(i, name)) return tenon::nullopt;
@@ -60,18 +56,14 @@ std::string Call::string(size_t i, const char* name, const char* otherwise) cons
   return v ? v->as<std::string>() : otherwise;
 }
 
-Scalar Call::scalar(size_t i, const char* name, Scalar otherwise) const {
-  return has(i, name) ? scalar(i, name) : otherwise;
-}
+Scalar Call::scalar(size_t i, const char* name, Scalar otherwise) const { return has(i, name) ? scalar(i, name) : otherwise; }
 
 tenon::optional<Scalar> Call::maybe_scalar(size_t i, const char* name) const {
   if (!has(i, name)) return tenon::nullopt;
   return scalar(i, name);
 }
 
-double Call::real(size_t i, const char* name, double otherwise) const {
-  return has(i, name) ? scalar(i, name).toDouble() : otherwise;
-}
+double Call::real(size_t i, const char* name, double otherwise) const { return has(i, name) ? scalar(i, name).toDouble() : otherwise; }
 
 tenon::optional<double> Call::maybe_real(size_t i, const char* name) const {
   if (!has(i, name)) return tenon::nullopt;
@@ -79,9 +71,7 @@ tenon::optional<double> Call::maybe_real(size_t i, const char* name) const {
 }
 
 Ints Call::ints(size_t i, const char* name) const { return ints_of(need(i, name)); }
-Ints Call::ints(size_t i, const char* name, Ints otherwise) const {
-  return has(i, name) ? ints(i, name) : otherwise;
-}
+Ints Call::ints(size_t i, const char* name, Ints otherwise) const { return has(i, name) ? ints(i, name) : otherwise; }
 
 Ints Call::rest_as_ints(size_t from, const char* name) const {
   if (positional.size() <= from) return has(kNamed, name) ? ints(kNamed, name) : Ints{};

@@ -26,8 +26,7 @@ std::vector<Tensor> one_or_more(const Call& c, size_t i, const char* name) {
   if (!c.has(i, name)) return result;
   const Value& v = c.need(i, name);
   if (!v.is<List>()) return {v.as<Tensor>()};
-  for (const Value& item : v.as<List>().items)
-    result.push_back(item.is<None>() ? Tensor() : item.as<Tensor>());
+  for (const Value& item : v.as<List>().items) result.push_back(item.is<None>() ? Tensor() : item.as<Tensor>());
   return result;
 }
 
@@ -49,17 +48,16 @@ Value backward(const Call& c) {
 }
 
 Value backward_of_several(const Call& c) {
-  tenon::autograd::backward(one_or_more(c, 0, "tensors"), one_or_more(c, 1, "grad_tensors"),
-                            maybe_flag(c, 2, "retain_graph"), c.flag(3, "create_graph", false));
+  tenon::autograd::backward(one_or_more(c, 0, "tensors"), one_or_more(c, 1, "grad_tensors"), maybe_flag(c, 2, "retain_graph"),
+                            c.flag(3, "create_graph", false));
   return None{};
 }
 
 Value grad(const Call& c) {
   List result = tuple_of({});
   for (const Tensor& g :
-       tenon::autograd::grad(one_or_more(c, 0, "outputs"), one_or_more(c, 1, "inputs"),
-                             one_or_more(c, 2, "grad_outputs"), maybe_flag(c, 3, "retain_graph"),
-                             c.flag(4, "create_graph", false), c.flag(5, "allow_unused", false)))
+       tenon::autograd::grad(one_or_more(c, 0, "outputs"), one_or_more(c, 1, "inputs"), one_or_more(c, 2, "grad_outputs"),
+                             maybe_flag(c, 3, "retain_graph"), c.flag(4, "create_graph", false), c.flag(5, "allow_unused", false)))
     result.items.push_back(tensor_or_none(g));
   return result;
 }
@@ -80,12 +78,8 @@ Value requires_grad(const Call& c) {
 }  // namespace
 
 void add_autograd(Table& t) {
-  t["torch.no_grad"] = [](const Call&) -> Value {
-    return ObjectPtr(std::make_shared<Block<tenon::NoGradGuard>>());
-  };
-  t["torch.enable_grad"] = [](const Call&) -> Value {
-    return ObjectPtr(std::make_shared<Block<EnableGrad>>());
-  };
+  t["torch.no_grad"] = [](const Call&) -> Value { return ObjectPtr(std::make_shared<Block<tenon::NoGradGuard>>()); };
+  t["torch.enable_grad"] = [](const Call&) -> Value { return ObjectPtr(std::make_shared<Block<EnableGrad>>()); };
   t["requires_grad_"] = requires_grad;
   t[".requires_grad"] = [](const Call& c) -> Value { return c.tensor(0).requires_grad(); };
   t[".is_leaf"] = [](const Call& c) -> Value { return c.tensor(0).is_leaf(); };

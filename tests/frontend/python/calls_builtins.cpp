@@ -14,8 +14,7 @@ namespace {
 class Array : public Object {
  public:
   explicit Array(Tensor x)
-      : owner_(std::move(x)),
-        x_(tenon::from_blob(owner_.data_ptr(), owner_.sizes(), owner_.strides(), owner_.options())) {}
+      : owner_(std::move(x)), x_(tenon::from_blob(owner_.data_ptr(), owner_.sizes(), owner_.strides(), owner_.options())) {}
   const Tensor* tensor() const override { return &x_; }
   std::string repr() const override {
     std::string text = tenon::repr(x_), type = tenon::repr(x_.scalar_type());
@@ -73,9 +72,7 @@ void add_cuda(Table& t) {
   t["cuda.is_available"] = [](const Call&) -> Value { return tenon::cuda::is_available(); };
   t["cuda.device_count"] = [](const Call&) -> Value { return tenon::cuda::device_count(); };
   t["cuda.current_device"] = [](const Call&) -> Value { return tenon::cuda::current_device(); };
-  t["cuda.get_device_name"] = [](const Call& c) -> Value {
-    return tenon::cuda::get_device_name(c.integer(0, "device", -1));
-  };
+  t["cuda.get_device_name"] = [](const Call& c) -> Value { return tenon::cuda::get_device_name(c.integer(0, "device", -1)); };
   t["cuda.memory_allocated"] = [](const Call&) -> Value { return tenon::cuda::memory_allocated(); };
   t["cuda.synchronize"] = [](const Call&) -> Value {
     tenon::cuda::synchronize();
@@ -129,9 +126,7 @@ void add_builtins(Table& t) {
     }
     return sum;
   };
-  t["builtins.slice"] = [](const Call& c) -> Value {
-    return SliceValue{tenon::nullopt, c.maybe_integer(0, "stop"), tenon::nullopt};
-  };
+  t["builtins.slice"] = [](const Call& c) -> Value { return SliceValue{tenon::nullopt, c.maybe_integer(0, "stop"), tenon::nullopt}; };
   t["builtins.setattr"] = [](const Call& c) -> Value {
     if (c.string(1, "name", "") != "requires_grad") throw Unsupported("assignment to an attribute");
     c.tensor(0).set_requires_grad(c.flag(2, "value", false));
@@ -146,8 +141,7 @@ void add_builtins(Table& t) {
     for (size_t open; (open = pattern.find('{', at)) != std::string::npos;) {
       const size_t close = pattern.find('}', open), colon = pattern.find(':', open);
       text += pattern.substr(at, open - at);
-      text += format(c.need(argument++, "argument"),
-                     colon < close ? pattern.substr(colon + 1, close - colon - 1) : std::string());
+      text += format(c.need(argument++, "argument"), colon < close ? pattern.substr(colon + 1, close - colon - 1) : std::string());
       at = close + 1;
     }
     return text + pattern.substr(at);

@@ -23,9 +23,8 @@ struct Numbers {
     if (first && list) sizes.push_back(count);
     const bool deeper = depth < sizes.size();
     if (list != deeper || (list && sizes[depth] != count))
-      throw tenon::ValueError("expected sequence of length " + std::to_string(deeper ? sizes[depth] : 0) +
-                              " at dim " + std::to_string(depth) +
-                              (list ? " (got " + std::to_string(count) + ")" : " (got a number)"));
+      throw tenon::ValueError("expected sequence of length " + std::to_string(deeper ? sizes[depth] : 0) + " at dim " +
+                              std::to_string(depth) + (list ? " (got " + std::to_string(count) + ")" : " (got a number)"));
     if (list) {
       const auto& items = v.as<List>().items;
       for (size_t i = 0; i < items.size(); ++i) see(items[i], depth + 1, first && i == 0);
@@ -41,8 +40,7 @@ struct Numbers {
   }
 };
 
-tenon::TensorData data_of(const Value& v, const Numbers& kind,
-                          std::vector<std::vector<tenon::TensorData>>& storage) {
+tenon::TensorData data_of(const Value& v, const Numbers& kind, std::vector<std::vector<tenon::TensorData>>& storage) {
   if (!v.is<List>()) return kind.promoted(to_scalar(v));
   std::vector<tenon::TensorData> items;
   for (const Value& item : v.as<List>().items) items.push_back(data_of(item, kind, storage));
@@ -70,8 +68,8 @@ Tensor make_tensor(const Call& c) {
 
 Value arange_function(const Call& c) {
   if (c.has(Call::kNamed, "end"))
-    return tenon::arange(c.scalar(Call::kNamed, "start", 0), c.scalar(Call::kNamed, "end", 0),
-                         c.scalar(Call::kNamed, "step", 1), c.options());
+    return tenon::arange(c.scalar(Call::kNamed, "start", 0), c.scalar(Call::kNamed, "end", 0), c.scalar(Call::kNamed, "step", 1),
+                         c.options());
   const Scalar first = c.scalar(0, "end");
   if (c.positional.size() == 1) return tenon::arange(first, c.options());
   return tenon::arange(first, c.scalar(1, "end"), c.scalar(2, "step", 1), c.options());
@@ -88,9 +86,7 @@ Value to_function(const Call& c) {
 
 void add_creation(Table& t) {
   t["tensor"] = [](const Call& c) -> Value { return make_tensor(c); };
-  t["new_tensor"] = [](const Call& c) -> Value {
-    return c.tensor(1, "data").to(c.tensor(0).options()).clone().detach();
-  };
+  t["new_tensor"] = [](const Call& c) -> Value { return c.tensor(1, "data").to(c.tensor(0).options()).clone().detach(); };
   t["torch.Tensor"] = [](const Call& c) -> Value {
     if (c.need(0, "data").is<Tensor>()) return c.tensor(0).detach();
     return make_tensor(c).to(tenon::kFloat);
@@ -98,17 +94,11 @@ void add_creation(Table& t) {
   t["zeros"] = [](const Call& c) -> Value { return tenon::zeros(c.rest_as_ints(0, "size"), c.options()); };
   t["ones"] = [](const Call& c) -> Value { return tenon::ones(c.rest_as_ints(0, "size"), c.options()); };
   t["empty"] = t["zeros"];
-  t["full_like"] = [](const Call& c) -> Value {
-    return tenon::full_like(c.tensor(0), c.scalar(1, "fill_value"), c.options());
-  };
-  t["scalar_tensor"] = [](const Call& c) -> Value {
-    return tenon::scalar_tensor(c.scalar(0, "s"), c.options());
-  };
+  t["full_like"] = [](const Call& c) -> Value { return tenon::full_like(c.tensor(0), c.scalar(1, "fill_value"), c.options()); };
+  t["scalar_tensor"] = [](const Call& c) -> Value { return tenon::scalar_tensor(c.scalar(0, "s"), c.options()); };
   t["zeros_like"] = [](const Call& c) -> Value { return tenon::zeros_like(c.tensor(0), c.options()); };
   t["ones_like"] = [](const Call& c) -> Value { return tenon::ones_like(c.tensor(0), c.options()); };
-  t["full"] = [](const Call& c) -> Value {
-    return tenon::full(c.ints(0, "size"), c.scalar(1, "fill_value"), c.options());
-  };
+  t["full"] = [](const Call& c) -> Value { return tenon::full(c.ints(0, "size"), c.scalar(1, "fill_value"), c.options()); };
   t["eye"] = [](const Call& c) -> Value {
     const int64_t n = c.integer(0, "n");
     return tenon::eye(n, c.integer(1, "m", n), c.options());

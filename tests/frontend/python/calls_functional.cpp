@@ -25,9 +25,7 @@ Choice reduction(const Call& c, size_t i) {
   if (name != "mean") throw Unsupported("reduction='" + name + "' is no tag in C++");
   return tenon::kMean;
 }
-tenon::nn::LossReduction loss_reduction(const Call& c, size_t i) {
-  return reduction<tenon::nn::LossReduction>(c, i);
-}
+tenon::nn::LossReduction loss_reduction(const Call& c, size_t i) { return reduction<tenon::nn::LossReduction>(c, i); }
 
 template <size_t D, typename Convolution>
 Function conv_entry(Convolution convolution) {
@@ -37,10 +35,8 @@ Function conv_entry(Convolution convolution) {
     o.stride(c.ints(3, "stride", {1}));
     if (c.has(4, "padding") && c.need(4, "padding").template is<std::string>()) {
       const std::string name = c.string(4, "padding", "");
-      if (name == "same")
-        o.padding(tenon::kSame);
-      else
-        o.padding(tenon::kValid);
+      if (name == "same") o.padding(tenon::kSame);
+      else o.padding(tenon::kValid);
     } else {
       o.padding(c.ints(4, "padding", {0}));
     }
@@ -168,8 +164,7 @@ Value interpolate(const Call& c) {
 
 void add_norms(Table& t) {
   t["batch_norm"] = [](const Call& c) -> Value {
-    return F::batch_norm(c.tensor(0), c.tensor_or_undefined(1, "running_mean"),
-                         c.tensor_or_undefined(2, "running_var"),
+    return F::batch_norm(c.tensor(0), c.tensor_or_undefined(1, "running_mean"), c.tensor_or_undefined(2, "running_var"),
                          F::BatchNormFuncOptions()
                              .weight(c.tensor_or_undefined(3, "weight"))
                              .bias(c.tensor_or_undefined(4, "bias"))
@@ -198,62 +193,44 @@ void add_norms(Table& t) {
                                                    .k(c.real(4, "k", 1)));
   };
   t["normalize"] = [](const Call& c) -> Value {
-    return F::normalize(c.tensor(0), F::NormalizeFuncOptions()
-                                         .p(c.real(1, "p", 2))
-                                         .dim(c.integer(2, "dim", 1))
-                                         .eps(c.real(3, "eps", 1e-12)));
+    return F::normalize(c.tensor(0),
+                        F::NormalizeFuncOptions().p(c.real(1, "p", 2)).dim(c.integer(2, "dim", 1)).eps(c.real(3, "eps", 1e-12)));
   };
   t["cosine_similarity"] = [](const Call& c) -> Value {
-    return F::cosine_similarity(
-        c.tensor(0), c.tensor(1, "x2"),
-        F::CosineSimilarityFuncOptions().dim(c.integer(2, "dim", 1)).eps(c.real(3, "eps", 1e-8)));
+    return F::cosine_similarity(c.tensor(0), c.tensor(1, "x2"),
+                                F::CosineSimilarityFuncOptions().dim(c.integer(2, "dim", 1)).eps(c.real(3, "eps", 1e-8)));
   };
   t["pairwise_distance"] = [](const Call& c) -> Value {
-    return F::pairwise_distance(c.tensor(0), c.tensor(1, "x2"),
-                                F::PairwiseDistanceFuncOptions()
-                                    .p(c.real(2, "p", 2))
-                                    .eps(c.real(3, "eps", 1e-6))
-                                    .keepdim(c.flag(4, "keepdim", false)));
+    return F::pairwise_distance(
+        c.tensor(0), c.tensor(1, "x2"),
+        F::PairwiseDistanceFuncOptions().p(c.real(2, "p", 2)).eps(c.real(3, "eps", 1e-6)).keepdim(c.flag(4, "keepdim", false)));
   };
   t["pdist"] = [](const Call& c) -> Value { return F::pdist(c.tensor(0), c.real(1, "p", 2)); };
 }
 
 void add_losses(Table& t) {
-  t["mse_loss"] = [](const Call& c) -> Value {
-    return F::mse_loss(c.tensor(0), c.tensor(1, "target"), loss_reduction(c, kNamed));
-  };
-  t["l1_loss"] = [](const Call& c) -> Value {
-    return F::l1_loss(c.tensor(0), c.tensor(1, "target"), loss_reduction(c, kNamed));
-  };
+  t["mse_loss"] = [](const Call& c) -> Value { return F::mse_loss(c.tensor(0), c.tensor(1, "target"), loss_reduction(c, kNamed)); };
+  t["l1_loss"] = [](const Call& c) -> Value { return F::l1_loss(c.tensor(0), c.tensor(1, "target"), loss_reduction(c, kNamed)); };
   t["smooth_l1_loss"] = [](const Call& c) -> Value {
-    return F::smooth_l1_loss(
-        c.tensor(0), c.tensor(1, "target"),
-        F::SmoothL1LossFuncOptions(loss_reduction(c, kNamed)).beta(c.real(kNamed, "beta", 1)));
+    return F::smooth_l1_loss(c.tensor(0), c.tensor(1, "target"),
+                             F::SmoothL1LossFuncOptions(loss_reduction(c, kNamed)).beta(c.real(kNamed, "beta", 1)));
   };
   t["huber_loss"] = [](const Call& c) -> Value {
-    return F::huber_loss(
-        c.tensor(0), c.tensor(1, "target"),
-        F::HuberLossFuncOptions(loss_reduction(c, kNamed)).delta(c.real(kNamed, "delta", 1)));
+    return F::huber_loss(c.tensor(0), c.tensor(1, "target"),
+                         F::HuberLossFuncOptions(loss_reduction(c, kNamed)).delta(c.real(kNamed, "delta", 1)));
   };
-  t["F.soft_margin_loss"] = [](const Call& c) -> Value {
-    return F::soft_margin_loss(c.tensor(0), c.tensor(1, "target"));
-  };
-  t["F.hinge_embedding_loss"] = [](const Call& c) -> Value {
-    return F::hinge_embedding_loss(c.tensor(0), c.tensor(1, "target"));
-  };
-  t["F.poisson_nll_loss"] = [](const Call& c) -> Value {
-    return F::poisson_nll_loss(c.tensor(0), c.tensor(1, "target"));
-  };
+  t["F.soft_margin_loss"] = [](const Call& c) -> Value { return F::soft_margin_loss(c.tensor(0), c.tensor(1, "target")); };
+  t["F.hinge_embedding_loss"] = [](const Call& c) -> Value { return F::hinge_embedding_loss(c.tensor(0), c.tensor(1, "target")); };
+  t["F.poisson_nll_loss"] = [](const Call& c) -> Value { return F::poisson_nll_loss(c.tensor(0), c.tensor(1, "target")); };
   t["kl_div"] = [](const Call& c) -> Value {
-    return F::kl_div(c.tensor(0), c.tensor(1, "target"),
-                     F::KLDivFuncOptions(reduction<tenon::nn::KLDivLossReduction>(c, kNamed))
-                         .log_target(c.flag(kNamed, "log_target", false)));
+    return F::kl_div(
+        c.tensor(0), c.tensor(1, "target"),
+        F::KLDivFuncOptions(reduction<tenon::nn::KLDivLossReduction>(c, kNamed)).log_target(c.flag(kNamed, "log_target", false)));
   };
   t["binary_cross_entropy"] = [](const Call& c) -> Value {
-    return F::binary_cross_entropy(c.tensor(0), c.tensor(1, "target"),
-                                   F::BinaryCrossEntropyFuncOptions()
-                                       .weight(c.tensor_or_undefined(2, "weight"))
-                                       .reduction(loss_reduction(c, kNamed)));
+    return F::binary_cross_entropy(
+        c.tensor(0), c.tensor(1, "target"),
+        F::BinaryCrossEntropyFuncOptions().weight(c.tensor_or_undefined(2, "weight")).reduction(loss_reduction(c, kNamed)));
   };
   t["binary_cross_entropy_with_logits"] = [](const Call& c) -> Value {
     return F::binary_cross_entropy_with_logits(c.tensor(0), c.tensor(1, "target"),
@@ -290,16 +267,12 @@ void add_functional(Table& t) {
   t["softmin"] = [](const Call& c) -> Value { return F::softmin(c.tensor(0), c.integer(1, "dim")); };
   t["glu"] = [](const Call& c) -> Value { return F::glu(c.tensor(0), c.integer(1, "dim", -1)); };
   t["bilinear"] = [](const Call& c) -> Value {
-    return F::bilinear(c.tensor(0), c.tensor(1, "input2"), c.tensor(2, "weight"),
-                       c.tensor_or_undefined(3, "bias"));
+    return F::bilinear(c.tensor(0), c.tensor(1, "input2"), c.tensor(2, "weight"), c.tensor_or_undefined(3, "bias"));
   };
   t["embedding"] = [](const Call& c) -> Value {
-    return F::embedding(c.tensor(0), c.tensor(1, "weight"),
-                        F::EmbeddingFuncOptions().padding_idx(c.maybe_integer(2, "padding_idx")));
+    return F::embedding(c.tensor(0), c.tensor(1, "weight"), F::EmbeddingFuncOptions().padding_idx(c.maybe_integer(2, "padding_idx")));
   };
-  t["F.one_hot"] = [](const Call& c) -> Value {
-    return F::one_hot(c.tensor(0), c.integer(1, "num_classes", -1));
-  };
+  t["F.one_hot"] = [](const Call& c) -> Value { return F::one_hot(c.tensor(0), c.integer(1, "num_classes", -1)); };
 }
 
 }  // namespace python

@@ -40,15 +40,11 @@ std::vector<TensorIndex> tensor_indices(const std::vector<Value>& indices) {
   return result;
 }
 
-Value get_item(const Tensor& x, const std::vector<Value>& indices) {
-  return x.index(tensor_indices(indices));
-}
+Value get_item(const Tensor& x, const std::vector<Value>& indices) { return x.index(tensor_indices(indices)); }
 
 void set_item(const Tensor& x, const std::vector<Value>& indices, const Value& v) {
-  if (v.is<Tensor>())
-    x.index_put_(tensor_indices(indices), v.as<Tensor>());
-  else
-    x.index_put_(tensor_indices(indices), to_scalar(v));
+  if (v.is<Tensor>()) x.index_put_(tensor_indices(indices), v.as<Tensor>());
+  else x.index_put_(tensor_indices(indices), to_scalar(v));
 }
 
 void add_indexing(Table& t) {
@@ -57,8 +53,8 @@ void add_indexing(Table& t) {
                                  c.flag(3, "accumulate", false));
   };
   t["index_put_"] = [](const Call& c) -> Value {
-    return c.tensor(0).index_put_(tensor_indices(c.need(1, "indices").as<List>().items),
-                                  c.tensor(2, "values"), c.flag(3, "accumulate", false));
+    return c.tensor(0).index_put_(tensor_indices(c.need(1, "indices").as<List>().items), c.tensor(2, "values"),
+                                  c.flag(3, "accumulate", false));
   };
 }
 

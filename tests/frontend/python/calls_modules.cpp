@@ -38,8 +38,7 @@ Value layer(nn::AnyModule module) { return ObjectPtr(std::make_shared<Layer>(std
 
 tenon::OrderedDict<std::string, Tensor> state_of(const Dict& d) {
   tenon::OrderedDict<std::string, Tensor> state;
-  for (size_t i = 0; i < d.keys.size(); ++i)
-    state.insert(d.keys[i].as<std::string>(), d.values[i].as<Tensor>());
+  for (size_t i = 0; i < d.keys.size(); ++i) state.insert(d.keys[i].as<std::string>(), d.values[i].as<Tensor>());
   return state;
 }
 
@@ -81,9 +80,7 @@ Value sequential(const Call& c) {
 
 Value conv2d(const Call& c) {
   nn::Conv2dOptions o(c.integer(0, "in_channels"), c.integer(1, "out_channels"), c.ints(2, "kernel_size"));
-  o.stride(c.ints(3, "stride", {1}))
-      .padding(c.ints(4, "padding", {0}))
-      .groups(c.integer(Call::kNamed, "groups", 1));
+  o.stride(c.ints(3, "stride", {1})).padding(c.ints(4, "padding", {0})).groups(c.integer(Call::kNamed, "groups", 1));
   return layer(nn::Conv2d(o));
 }
 
@@ -121,8 +118,7 @@ void add_more_layers(Table& t) {
   t["nn.MultiheadAttention"] = of_sizes<nn::MultiheadAttention, 2>;
   t["nn.PReLU"] = of_sizes<nn::PReLU, 0>;
   t["nn.LayerNorm"] = [](const Call& c) -> Value {
-    return ObjectPtr(
-        std::make_shared<Parameters>(nn::LayerNorm(nn::LayerNormOptions(c.ints(0, "shape"))).ptr()));
+    return ObjectPtr(std::make_shared<Parameters>(nn::LayerNorm(nn::LayerNormOptions(c.ints(0, "shape"))).ptr()));
   };
 }
 
@@ -131,8 +127,7 @@ void add_init(Table& t) {
   t["nn.init.uniform_"] = [](const Call& c) -> Value { return init::uniform_(c.tensor(0)); };
   t["nn.init.normal_"] = [](const Call& c) -> Value { return init::normal_(c.tensor(0)); };
   t["nn.init.trunc_normal_"] = [](const Call& c) -> Value {
-    return init::trunc_normal_(c.tensor(0), c.real(1, "mean", 0), c.real(2, "std", 1), c.real(3, "a", -2),
-                               c.real(4, "b", 2));
+    return init::trunc_normal_(c.tensor(0), c.real(1, "mean", 0), c.real(2, "std", 1), c.real(3, "a", -2), c.real(4, "b", 2));
   };
   t["nn.init.xavier_uniform_"] = [](const Call& c) -> Value { return init::xavier_uniform_(c.tensor(0)); };
   t["nn.init.xavier_normal_"] = [](const Call& c) -> Value { return init::xavier_normal_(c.tensor(0)); };
@@ -148,8 +143,7 @@ void add_init(Table& t) {
 
 void add_layers(Table& t) {
   t["nn.Linear"] = [](const Call& c) {
-    return layer(nn::Linear(nn::LinearOptions(c.integer(0, "in_features"), c.integer(1, "out_features"))
-                                .bias(c.flag(2, "bias", true))));
+    return layer(nn::Linear(nn::LinearOptions(c.integer(0, "in_features"), c.integer(1, "out_features")).bias(c.flag(2, "bias", true))));
   };
   t["nn.Conv2d"] = conv2d;
   t["nn.MaxPool2d"] = [](const Call& c) {
@@ -229,12 +223,8 @@ void add_optimizers(Table& t) {
                                         .weight_decay(c.real(Call::kNamed, "weight_decay", 0))
                                         .nesterov(c.flag(Call::kNamed, "nesterov", false)));
   };
-  t["optim.Adam"] = [](const Call& c) {
-    return optimizer<optim::Adam>(c, adam_options<optim::AdamOptions>(c));
-  };
-  t["optim.AdamW"] = [](const Call& c) {
-    return optimizer<optim::AdamW>(c, adam_options<optim::AdamWOptions>(c));
-  };
+  t["optim.Adam"] = [](const Call& c) { return optimizer<optim::Adam>(c, adam_options<optim::AdamOptions>(c)); };
+  t["optim.AdamW"] = [](const Call& c) { return optimizer<optim::AdamW>(c, adam_options<optim::AdamWOptions>(c)); };
   t["optim.RMSprop"] = [](const Call& c) {
     return optimizer<optim::RMSprop>(c, optim::RMSpropOptions(c.real(Call::kNamed, "lr", 1e-2))
                                             .alpha(c.real(Call::kNamed, "alpha", 0.99))
@@ -244,12 +234,11 @@ void add_optimizers(Table& t) {
                                             .centered(c.flag(Call::kNamed, "centered", false)));
   };
   t["optim.Adagrad"] = [](const Call& c) {
-    return optimizer<optim::Adagrad>(
-        c, optim::AdagradOptions(c.real(Call::kNamed, "lr", 1e-2))
-               .lr_decay(c.real(Call::kNamed, "lr_decay", 0))
-               .weight_decay(c.real(Call::kNamed, "weight_decay", 0))
-               .initial_accumulator_value(c.real(Call::kNamed, "initial_accumulator_value", 0))
-               .eps(c.real(Call::kNamed, "eps", 1e-10)));
+    return optimizer<optim::Adagrad>(c, optim::AdagradOptions(c.real(Call::kNamed, "lr", 1e-2))
+                                            .lr_decay(c.real(Call::kNamed, "lr_decay", 0))
+                                            .weight_decay(c.real(Call::kNamed, "weight_decay", 0))
+                                            .initial_accumulator_value(c.real(Call::kNamed, "initial_accumulator_value", 0))
+                                            .eps(c.real(Call::kNamed, "eps", 1e-10)));
   };
 }
 
@@ -257,9 +246,9 @@ void add_optimizers(Table& t) {
 
 class Loader : public Object {
  public:
-  using Batches = data::StatelessDataLoader<
-      data::datasets::MapDataset<data::datasets::TensorDataset, data::transforms::Stack<data::TensorExample>>,
-      data::samplers::SeededSampler>;
+  using Batches =
+      data::StatelessDataLoader<data::datasets::MapDataset<data::datasets::TensorDataset, data::transforms::Stack<data::TensorExample>>,
+                                data::samplers::SeededSampler>;
   explicit Loader(std::unique_ptr<Batches> batches) : batches_(std::move(batches)) {}
   std::vector<Value> items() override {
     std::vector<Value> result;
@@ -276,9 +265,7 @@ Value data_loader(const Call& c) {
   auto set = data::datasets::TensorDataset(rows).map(data::transforms::Stack<data::TensorExample>());
   const auto batch_size = static_cast<size_t>(c.integer(1, "batch_size", 1));
   return ObjectPtr(std::make_shared<Loader>(data::make_data_loader(
-      std::move(set),
-      data::samplers::SeededSampler(static_cast<size_t>(rows.size(0)), c.flag(2, "shuffle", false)),
-      batch_size)));
+      std::move(set), data::samplers::SeededSampler(static_cast<size_t>(rows.size(0)), c.flag(2, "shuffle", false)), batch_size)));
 }
 
 class Subset : public Object {
@@ -286,9 +273,7 @@ class Subset : public Object {
   explicit Subset(const std::vector<int64_t>& indices) {
     for (int64_t i : indices) indices_.items.emplace_back(i);
   }
-  Value attribute(const std::string& name) override {
-    return name == "indices" ? Value(indices_) : Object::attribute(name);
-  }
+  Value attribute(const std::string& name) override { return name == "indices" ? Value(indices_) : Object::attribute(name); }
 
  private:
   List indices_;

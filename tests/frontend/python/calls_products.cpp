@@ -23,8 +23,7 @@ Value tensordot(const Call& c) {
 
 Value einsum(const Call& c) {
   std::vector<Tensor> tensors;
-  if (c.positional.size() == 2 && c.positional[1].is<List>())
-    tensors = c.tensors(1, "operands");
+  if (c.positional.size() == 2 && c.positional[1].is<List>()) tensors = c.tensors(1, "operands");
   else
     for (size_t i = 1; i < c.positional.size(); ++i) tensors.push_back(c.tensor(i));
   return tenon::einsum(c.string(0, "equation", ""), tensors);
@@ -33,9 +32,8 @@ Value einsum(const Call& c) {
 Value repeat_interleave(const Call& c) {
   const auto dim = c.maybe_integer(2, "dim");
   if (!c.has(1, "repeats")) return tenon::repeat_interleave(c.tensor(0));
-  return c.need(1, "repeats").is<Tensor>()
-             ? tenon::repeat_interleave(c.tensor(0), c.tensor(1, "repeats"), dim)
-             : tenon::repeat_interleave(c.tensor(0), c.integer(1, "repeats"), dim);
+  return c.need(1, "repeats").is<Tensor>() ? tenon::repeat_interleave(c.tensor(0), c.tensor(1, "repeats"), dim)
+                                           : tenon::repeat_interleave(c.tensor(0), c.integer(1, "repeats"), dim);
 }
 
 void add_structured(Table& t) {
@@ -43,8 +41,7 @@ void add_structured(Table& t) {
   t["tensordot"] = tensordot;
   t["repeat_interleave"] = repeat_interleave;
   t["logspace"] = [](const Call& c) -> Value {
-    return tenon::logspace(c.scalar(0, "start"), c.scalar(1, "end"), c.integer(2, "steps"),
-                           c.real(3, "base", 10), c.options());
+    return tenon::logspace(c.scalar(0, "start"), c.scalar(1, "end"), c.integer(2, "steps"), c.real(3, "base", 10), c.options());
   };
   t["tril_indices"] = [](const Call& c) -> Value {
     return tenon::tril_indices(c.integer(0, "row"), c.integer(1, "col"), c.integer(2, "offset", 0));
@@ -61,8 +58,6 @@ void add_structured(Table& t) {
 
 }  // namespace
 
-void add_products(Table& t) {
-  add_structured(t);
-}
+void add_products(Table& t) { add_structured(t); }
 
 }  // namespace python

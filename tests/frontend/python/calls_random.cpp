@@ -48,8 +48,7 @@ MaybeGenerator generator(const Call& c) {
 }
 
 Value make_generator(const Call& c) {
-  if (const Value* device = c.find(0, "device"); device && to_device(*device).is_cuda())
-    throw Unsupported("generators of other devices");
+  if (const Value* device = c.find(0, "device"); device && to_device(*device).is_cuda()) throw Unsupported("generators of other devices");
   return Value(ObjectPtr(std::make_shared<GeneratorObject>(tenon::detail::createCPUGenerator())));
 }
 
@@ -73,10 +72,8 @@ Value normal(const Call& c) {
   if (mean.is<Tensor>() && c.has(1, "std") && c.need(1, "std").is<Tensor>())
     return tenon::normal(c.tensor(0), c.tensor(1, "std"), generator(c));
   if (mean.is<Tensor>()) return tenon::normal(c.tensor(0), c.real(1, "std", 1), generator(c));
-  if (c.need(1, "std").is<Tensor>())
-    return tenon::normal(to_scalar(mean).toDouble(), c.tensor(1, "std"), generator(c));
-  return tenon::normal(to_scalar(mean).toDouble(), c.scalar(1, "std").toDouble(), c.ints(2, "size"),
-                       generator(c), c.options());
+  if (c.need(1, "std").is<Tensor>()) return tenon::normal(to_scalar(mean).toDouble(), c.tensor(1, "std"), generator(c));
+  return tenon::normal(to_scalar(mean).toDouble(), c.scalar(1, "std").toDouble(), c.ints(2, "size"), generator(c), c.options());
 }
 
 Value random_in_place(const Call& c) {
@@ -88,9 +85,7 @@ Value random_in_place(const Call& c) {
 // A dropout function F.f(input, p=0.5, training=True).
 template <typename F>
 Function dropping(F f) {
-  return [f](const Call& c) -> Value {
-    return f(c.tensor(0), c.real(1, "p", 0.5), c.flag(2, "training", true));
-  };
+  return [f](const Call& c) -> Value { return f(c.tensor(0), c.real(1, "p", 0.5), c.flag(2, "training", true)); };
 }
 
 void add_generators(Table& t) {
@@ -99,34 +94,23 @@ void add_generators(Table& t) {
     tenon::manual_seed(seed_of(c.need(0, "seed")));
     return Value(ObjectPtr(std::make_shared<GeneratorObject>(tenon::default_generator())));
   };
-  t["torch.initial_seed"] = [](const Call&) -> Value {
-    return integer(static_cast<Wide>(tenon::initial_seed()));
-  };
+  t["torch.initial_seed"] = [](const Call&) -> Value { return integer(static_cast<Wide>(tenon::initial_seed())); };
   t["torch.get_rng_state"] = [](const Call&) -> Value { return tenon::get_rng_state(); };
 }
 
 void add_in_place(Table& t) {
-  t["uniform_"] = [](const Call& c) -> Value {
-    return c.tensor(0).uniform_(c.real(1, "a", 0), c.real(2, "b", 1), generator(c));
-  };
-  t["normal_"] = [](const Call& c) -> Value {
-    return c.tensor(0).normal_(c.real(1, "mean", 0), c.real(2, "std", 1), generator(c));
-  };
+  t["uniform_"] = [](const Call& c) -> Value { return c.tensor(0).uniform_(c.real(1, "a", 0), c.real(2, "b", 1), generator(c)); };
+  t["normal_"] = [](const Call& c) -> Value { return c.tensor(0).normal_(c.real(1, "mean", 0), c.real(2, "std", 1), generator(c)); };
   t["random_"] = random_in_place;
   t["bernoulli_"] = [](const Call& c) -> Value {
-    if (c.has(1, "p") && c.need(1, "p").is<Tensor>())
-      return c.tensor(0).bernoulli_(c.tensor(1, "p"), generator(c));
+    if (c.has(1, "p") && c.need(1, "p").is<Tensor>()) return c.tensor(0).bernoulli_(c.tensor(1, "p"), generator(c));
     return c.tensor(0).bernoulli_(c.real(1, "p", 0.5), generator(c));
   };
   t["log_normal_"] = [](const Call& c) -> Value {
     return c.tensor(0).log_normal_(c.real(1, "mean", 1), c.real(2, "std", 2), generator(c));
   };
-  t["cauchy_"] = [](const Call& c) -> Value {
-    return c.tensor(0).cauchy_(c.real(1, "median", 0), c.real(2, "sigma", 1), generator(c));
-  };
-  t["exponential_"] = [](const Call& c) -> Value {
-    return c.tensor(0).exponential_(c.real(1, "lambd", 1), generator(c));
-  };
+  t["cauchy_"] = [](const Call& c) -> Value { return c.tensor(0).cauchy_(c.real(1, "median", 0), c.real(2, "sigma", 1), generator(c)); };
+  t["exponential_"] = [](const Call& c) -> Value { return c.tensor(0).exponential_(c.real(1, "lambd", 1), generator(c)); };
 }
 
 }  // namespace
@@ -134,27 +118,20 @@ void add_in_place(Table& t) {
 void add_random(Table& t) {
   add_generators(t);
   add_in_place(t);
-  t["rand"] = [](const Call& c) -> Value {
-    return tenon::rand(c.rest_as_ints(0, "size"), generator(c), c.options());
-  };
-  t["randn"] = [](const Call& c) -> Value {
-    return tenon::randn(c.rest_as_ints(0, "size"), generator(c), c.options());
-  };
+  t["rand"] = [](const Call& c) -> Value { return tenon::rand(c.rest_as_ints(0, "size"), generator(c), c.options()); };
+  t["randn"] = [](const Call& c) -> Value { return tenon::randn(c.rest_as_ints(0, "size"), generator(c), c.options()); };
   t["rand_like"] = [](const Call& c) -> Value { return tenon::rand_like(c.tensor(0), c.options()); };
   t["randn_like"] = [](const Call& c) -> Value { return tenon::randn_like(c.tensor(0), c.options()); };
   t["randint"] = randint;
   t["randint_like"] = randint_like;
-  t["randperm"] = [](const Call& c) -> Value {
-    return tenon::randperm(c.integer(0, "n"), generator(c), c.options());
-  };
+  t["randperm"] = [](const Call& c) -> Value { return tenon::randperm(c.integer(0, "n"), generator(c), c.options()); };
   t["bernoulli"] = [](const Call& c) -> Value {
     return c.has(1, "p") ? tenon::bernoulli(c.tensor(0), c.scalar(1, "p").toDouble(), generator(c))
                          : tenon::bernoulli(c.tensor(0), generator(c));
   };
   t["torch.normal"] = normal;
   t["multinomial"] = [](const Call& c) -> Value {
-    return tenon::multinomial(c.tensor(0), c.integer(1, "num_samples"), c.flag(2, "replacement", false),
-                              generator(c));
+    return tenon::multinomial(c.tensor(0), c.integer(1, "num_samples"), c.flag(2, "replacement", false), generator(c));
   };
   t["poisson"] = [](const Call& c) -> Value { return tenon::poisson(c.tensor(0), generator(c)); };
   t["dropout"] = dropping(tenon::dropout);

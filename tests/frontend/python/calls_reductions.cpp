@@ -18,8 +18,7 @@ template <typename F>
 Function spread(F f) {
   return [=](const Call& c) -> Value {
     Ints dims;
-    if (c.has(1, "dim") && c.need(1, "dim").is<bool>())
-      return f(c.tensor(0), tenon::nullopt, c.flag(1, "unbiased", true), false);
+    if (c.has(1, "dim") && c.need(1, "dim").is<bool>()) return f(c.tensor(0), tenon::nullopt, c.flag(1, "unbiased", true), false);
     bool unbiased = c.flag(2, "unbiased", true);
     if (c.has(Call::kNamed, "correction")) {
       if (c.integer(Call::kNamed, "correction") > 1) throw Unsupported("a correction beyond 1");
@@ -41,10 +40,8 @@ void add_reductions(Table& t) {
   using Dims = tenon::OptionalIntArrayRef;
   t["var"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return tenon::var(x, d, u, k); });
   t["std"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return tenon::std(x, d, u, k); });
-  t["var_mean"] = spread(
-      [](const Tensor& x, Dims d, bool u, bool k) -> Value { return pair_of(tenon::var_mean(x, d, u, k)); });
-  t["std_mean"] = spread(
-      [](const Tensor& x, Dims d, bool u, bool k) -> Value { return pair_of(tenon::std_mean(x, d, u, k)); });
+  t["var_mean"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return pair_of(tenon::var_mean(x, d, u, k)); });
+  t["std_mean"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return pair_of(tenon::std_mean(x, d, u, k)); });
   t["norm"] = norm_function;
   t["vector_norm"] = norm_function;
 }

@@ -35,11 +35,8 @@ void add_views(Table& t) {
   };
   t[".real"] = [](const Call& c) -> Value { return tenon::real(c.tensor(0)); };
   t[".data"] = [](const Call& c) -> Value { return c.tensor(0).data(); };
-  t["tensor_split"] = cut(
-      [](const Call& c, int64_t n) { return tenon::tensor_split(c.tensor(0), n, c.integer(2, "dim", 0)); },
-      [](const Call& c, const Ints& at) {
-        return tenon::tensor_split(c.tensor(0), at, c.integer(2, "dim", 0));
-      });
+  t["tensor_split"] = cut([](const Call& c, int64_t n) { return tenon::tensor_split(c.tensor(0), n, c.integer(2, "dim", 0)); },
+                          [](const Call& c, const Ints& at) { return tenon::tensor_split(c.tensor(0), at, c.integer(2, "dim", 0)); });
   t["hsplit"] = cut([](const Call& c, int64_t n) { return tenon::hsplit(c.tensor(0), n); },
                     [](const Call& c, const Ints& at) { return tenon::hsplit(c.tensor(0), at); });
   t["vsplit"] = cut([](const Call& c, int64_t n) { return tenon::vsplit(c.tensor(0), n); },
@@ -62,8 +59,7 @@ void add_shape(Table& t) {
   };
   with_ints("reshape", "shape", tenon::reshape);
   t["view"] = [](const Call& c) -> Value {
-    if (c.need(1, "size").is<tenon::ScalarType>())
-      return c.tensor(0).view(c.need(1, "dtype").as<tenon::ScalarType>());
+    if (c.need(1, "size").is<tenon::ScalarType>()) return c.tensor(0).view(c.need(1, "dtype").as<tenon::ScalarType>());
     return tenon::view(c.tensor(0), c.rest_as_ints(1, "size"));
   };
   with_ints("permute", "dims", tenon::permute);

@@ -34,8 +34,7 @@ std::string difference(const Tensor& got, const Tensor& want, double rtol, doubl
   const double *x = a.data_ptr<double>(), *y = b.data_ptr<double>();
   for (int64_t i = 0; i < a.numel(); ++i) {
     const bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]));
-    const bool near =
-        std::isfinite(x[i]) && std::isfinite(y[i]) && std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i]);
+    const bool near = std::isfinite(x[i]) && std::isfinite(y[i]) && std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i]);
     const bool sign = !sign_of_zero || std::isnan(x[i]) || std::signbit(x[i]) == std::signbit(y[i]);
     if ((same || near) && sign) continue;
     out << "element " << i << ": " << x[i] << ", expected " << y[i];

@@ -15,22 +15,16 @@ using tenon::ScalarType;
 using tenon::Tensor;
 using Kind = Node::Kind;
 
-const std::map<std::string, ScalarType> kTypes = {
-    {"bool", tenon::kBool},     {"uint8", tenon::kUInt8},    {"int8", tenon::kInt8},
-    {"int16", tenon::kInt16},   {"int32", tenon::kInt32},    {"int64", tenon::kInt64},
-    {"long", tenon::kInt64},    {"int", tenon::kInt32},      {"float16", tenon::kFloat16},
-    {"half", tenon::kFloat16},  {"float", tenon::kFloat},    {"bfloat16", tenon::kBFloat16},
-    {"float32", tenon::kFloat}, {"float64", tenon::kDouble}, {"double", tenon::kDouble}};
+const std::map<std::string, ScalarType> kTypes = {{"bool", tenon::kBool},     {"uint8", tenon::kUInt8},    {"int8", tenon::kInt8},
+                                                  {"int16", tenon::kInt16},   {"int32", tenon::kInt32},    {"int64", tenon::kInt64},
+                                                  {"long", tenon::kInt64},    {"int", tenon::kInt32},      {"float16", tenon::kFloat16},
+                                                  {"half", tenon::kFloat16},  {"float", tenon::kFloat},    {"bfloat16", tenon::kBFloat16},
+                                                  {"float32", tenon::kFloat}, {"float64", tenon::kDouble}, {"double", tenon::kDouble}};
 
 // Modules of several names; a name that is not here stays as it is written.
-const std::map<std::string, std::string> kModules = {{"t", "torch"},
-                                                     {"torch.nn", "nn"},
-                                                     {"nn.functional", "F"},
-                                                     {"torch.linalg", "linalg"},
-                                                     {"torch.optim", "optim"},
-                                                     {"torch.cuda", "cuda"},
-                                                     {"torch.autograd", "autograd"},
-                                                     {"torch.utils", "utils"}};
+const std::map<std::string, std::string> kModules = {
+    {"t", "torch"},           {"torch.nn", "nn"},     {"nn.functional", "F"},         {"torch.linalg", "linalg"},
+    {"torch.optim", "optim"}, {"torch.cuda", "cuda"}, {"torch.autograd", "autograd"}, {"torch.utils", "utils"}};
 
 // --- numbers
 
@@ -156,8 +150,7 @@ Value list_item(const List& list, const Value& index) {
   if (s.step) throw Unsupported("a step in a list");
   List part{list.kind, {}, {}, {}};
   const int64_t stop = std::min(from_end(s.stop.value_or(n)), n);
-  for (int64_t i = from_end(s.start.value_or(0)); i < stop; ++i)
-    part.items.push_back(list.items[static_cast<size_t>(i)]);
+  for (int64_t i = from_end(s.start.value_or(0)); i < stop; ++i) part.items.push_back(list.items[static_cast<size_t>(i)]);
   return part;
 }
 
@@ -176,8 +169,7 @@ class Interpreter {
   explicit Interpreter(Variables variables) : variables_(std::move(variables)) {}
 
   Value run(const Node& program) {
-    if (program.children.size() == 1 && program.children[0]->kind == Kind::Expression)
-      return evaluate(*program.children[0]->children[0]);
+    if (program.children.size() == 1 && program.children[0]->kind == Kind::Expression) return evaluate(*program.children[0]->children[0]);
     execute(program);
     const auto out = variables_.find("out");
     if (out == variables_.end()) throw Unsupported("a program without out");
@@ -265,15 +257,13 @@ class Interpreter {
   // A function of the program. It keeps the variables that it was made with.
   class Lambda : public Object {
    public:
-    Lambda(const Node& node, Variables variables)
-        : body_(node.children[0]), variables_(std::move(variables)) {
+    Lambda(const Node& node, Variables variables) : body_(node.children[0]), variables_(std::move(variables)) {
       for (size_t start = 0, end; (end = node.text.find(' ', start)) != std::string::npos; start = end + 1)
         parameters_.push_back(node.text.substr(start, end - start));
     }
     Value call(const Call& c) override {
       Variables inner = variables_;
-      for (size_t i = 0; i < parameters_.size(); ++i)
-        inner[parameters_[i]] = c.need(i, parameters_[i].c_str());
+      for (size_t i = 0; i < parameters_.size(); ++i) inner[parameters_[i]] = c.need(i, parameters_[i].c_str());
       return Interpreter(std::move(inner)).evaluate(*body_);
     }
     std::string repr() const override { return "a lambda"; }
@@ -322,10 +312,8 @@ class Interpreter {
     if (callee.is<Bound>()) c.positional.push_back(*callee.as<Bound>().self);
     for (size_t i = 1; i < n.children.size(); ++i) {
       const Node& argument = *n.children[i];
-      if (argument.kind == Kind::Keyword)
-        c.named.emplace(argument.text, child(argument, 0));
-      else
-        c.positional.push_back(evaluate(argument));
+      if (argument.kind == Kind::Keyword) c.named.emplace(argument.text, child(argument, 0));
+      else c.positional.push_back(evaluate(argument));
     }
     if (callee.is<Name>()) return call_function(callee.as<Name>().text, c);
     if (callee.is<Bound>()) return call_method(callee.as<Bound>(), c);
@@ -365,8 +353,7 @@ class Interpreter {
 
   Value format_string(const Node& n) {
     std::string text;
-    for (const NodePtr& part : n.children)
-      text += part->kind == Kind::String ? part->text : format(child(*part, 0), part->text);
+    for (const NodePtr& part : n.children) text += part->kind == Kind::String ? part->text : format(child(*part, 0), part->text);
     return text;
   }
 
@@ -414,10 +401,8 @@ class Interpreter {
   void augmented(const Node& n) {
     const Node& target = *n.children[0];
     const Value old = evaluate(target), v = child(n, 1);
-    if (old.is<Tensor>())
-      assign(target, call_function("Tensor." + kOperators.at(n.text) + "_", {{old, v}, {}}));
-    else
-      assign(target, binary(n.text, old, v));
+    if (old.is<Tensor>()) assign(target, call_function("Tensor." + kOperators.at(n.text) + "_", {{old, v}, {}}));
+    else assign(target, binary(n.text, old, v));
   }
 
   void with(const Node& n) {

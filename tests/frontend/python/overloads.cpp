@@ -65,8 +65,7 @@ const Value* by_name(const Call& c, const Parameter& p) {
 bool Arguments::bind(const Call& c, const std::vector<Parameter>& parameters) {
   parameters_ = &parameters;
   values_.assign(parameters.size(), nullptr);
-  const size_t places = static_cast<size_t>(
-      std::ranges::count_if(parameters, [](const Parameter& p) { return !p.only_by_name; }));
+  const size_t places = static_cast<size_t>(std::ranges::count_if(parameters, [](const Parameter& p) { return !p.only_by_name; }));
   const size_t given = c.positional.size();
   size_t named = 0;
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -92,18 +91,14 @@ void Arguments::mark_read(const Call& c) const {
   for (const auto& [name, value] : c.named) c.used_names.insert(name);
 }
 
-tenon::optional<Tensor> Arguments::maybe_tensor(size_t i) const {
-  return none(i) ? tenon::nullopt : tenon::optional<Tensor>(tensor(i));
-}
+tenon::optional<Tensor> Arguments::maybe_tensor(size_t i) const { return none(i) ? tenon::nullopt : tenon::optional<Tensor>(tensor(i)); }
 Scalar Arguments::scalar(size_t i) const {
   if (value(i)) return to_scalar(*value(i));
   const std::string& text = (*parameters_)[i].text;
   if (text.find_first_of(".e") != std::string::npos) return std::stod(text);
   return static_cast<int64_t>(std::stoll(text));
 }
-tenon::optional<Scalar> Arguments::maybe_scalar(size_t i) const {
-  return none(i) ? tenon::nullopt : tenon::optional<Scalar>(scalar(i));
-}
+tenon::optional<Scalar> Arguments::maybe_scalar(size_t i) const { return none(i) ? tenon::nullopt : tenon::optional<Scalar>(scalar(i)); }
 int64_t Arguments::integer(size_t i) const {
   if (value(i)) return value(i)->is<bool>() ? value(i)->as<bool>() : value(i)->as<int64_t>();
   const std::string& text = (*parameters_)[i].text;
@@ -113,15 +108,9 @@ int64_t Arguments::integer(size_t i) const {
 tenon::optional<int64_t> Arguments::maybe_integer(size_t i) const {
   return none(i) ? tenon::nullopt : tenon::optional<int64_t>(integer(i));
 }
-tenon::optional<double> Arguments::maybe_real(size_t i) const {
-  return none(i) ? tenon::nullopt : tenon::optional<double>(real(i));
-}
-bool Arguments::flag(size_t i) const {
-  return value(i) ? value(i)->as<bool>() : (*parameters_)[i].text == "True";
-}
-tenon::optional<bool> Arguments::maybe_flag(size_t i) const {
-  return none(i) ? tenon::nullopt : tenon::optional<bool>(flag(i));
-}
+tenon::optional<double> Arguments::maybe_real(size_t i) const { return none(i) ? tenon::nullopt : tenon::optional<double>(real(i)); }
+bool Arguments::flag(size_t i) const { return value(i) ? value(i)->as<bool>() : (*parameters_)[i].text == "True"; }
+tenon::optional<bool> Arguments::maybe_flag(size_t i) const { return none(i) ? tenon::nullopt : tenon::optional<bool>(flag(i)); }
 std::string_view Arguments::string(size_t i) const {
   if (value(i)) return value(i)->as<std::string>();
   const std::string_view text = (*parameters_)[i].text;  // in quotes

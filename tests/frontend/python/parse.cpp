@@ -65,14 +65,11 @@ class Lexer {
     } else if (c == '"' || c == '\'') {
       string(Token::Type::String);
     } else if (std::isdigit(static_cast<unsigned char>(c)) ||
-               (c == '.' && at_ + 1 < text_.size() &&
-                std::isdigit(static_cast<unsigned char>(text_[at_ + 1])))) {
+               (c == '.' && at_ + 1 < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_ + 1])))) {
       number();
     } else if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') {
       const size_t start = at_;
-      while (at_ < text_.size() &&
-             (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
-        ++at_;
+      while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
       add(Token::Type::Name, text_.substr(start, at_ - start));
     } else {
       symbol();
@@ -92,10 +89,8 @@ class Lexer {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       const bool exponent_sign = (c == '-' || c == '+') && text_[at_ - 1] == 'e';
-      if (c == '.' || c == 'e' || exponent_sign)
-        real = true;
-      else if (!std::isdigit(static_cast<unsigned char>(c)))
-        break;
+      if (c == '.' || c == 'e' || exponent_sign) real = true;
+      else if (!std::isdigit(static_cast<unsigned char>(c))) break;
       ++at_;
     }
     if (at_ < text_.size() && text_[at_] == 'j') throw Unsupported("complex numbers");
@@ -103,19 +98,16 @@ class Lexer {
   }
 
   void symbol() {
-    static const char* const symbols[] = {
-        "**=", "//=", "<<=", ">>=", "...", "**", "//", "<<", ">>", "==", "!=", "<=", ">=", "+=", "-=",
-        "*=",  "/=",  "%=",  "&=",  "|=",  "^=", "@=", "+",  "-",  "*",  "/",  "%",  "@",  "<",  ">",
-        "&",   "|",   "^",   "~",   "(",   ")",  "[",  "]",  "{",  "}",  ",",  ":",  ".",  ";",  "="};
+    static const char* const symbols[] = {"**=", "//=", "<<=", ">>=", "...", "**", "//", "<<", ">>", "==", "!=", "<=", ">=", "+=", "-=",
+                                          "*=",  "/=",  "%=",  "&=",  "|=",  "^=", "@=", "+",  "-",  "*",  "/",  "%",  "@",  "<",  ">",
+                                          "&",   "|",   "^",   "~",   "(",   ")",  "[",  "]",  "{",  "}",  ",",  ":",  ".",  ";",  "="};
     for (const char* s : symbols) {
       if (text_.compare(at_, std::strlen(s), s) != 0) continue;
       if (std::strchr("([{", s[0])) ++depth_;
       if (std::strchr(")]}", s[0])) --depth_;
       at_ += std::strlen(s);
-      if (std::strcmp(s, ";") == 0)
-        add(Token::Type::Newline, ";");
-      else
-        add(Token::Type::Operator, s);
+      if (std::strcmp(s, ";") == 0) add(Token::Type::Newline, ";");
+      else add(Token::Type::Operator, s);
       return;
     }
     throw Unsupported("syntax at: " + text_.substr(at_));
@@ -215,8 +207,7 @@ class Parser {
   NodePtr simple_statement() {
     if (accept("from")) return import();
     std::vector<NodePtr> parts = {expression_list()};
-    for (const char* op :
-         {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "**=", "//=", "<<=", ">>="}) {
+    for (const char* op : {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "**=", "//=", "<<=", ">>="}) {
       if (!accept(op)) continue;
       parts.push_back(expression_list());
       return make(Kind::Augmented, std::string(op).substr(0, std::strlen(op) - 1), std::move(parts));
@@ -258,15 +249,8 @@ class Parser {
 
   // Binary operators, loosest first; each level groups from the left.
   NodePtr binary(size_t level) {
-    static const std::array<std::vector<const char*>, 9> levels = {{{"or"},
-                                                                    {"and"},
-                                                                    {"==", "!=", "<=", ">=", "<", ">"},
-                                                                    {"|"},
-                                                                    {"^"},
-                                                                    {"&"},
-                                                                    {"<<", ">>"},
-                                                                    {"+", "-"},
-                                                                    {"*", "//", "/", "%", "@"}}};
+    static const std::array<std::vector<const char*>, 9> levels = {
+        {{"or"}, {"and"}, {"==", "!=", "<=", ">=", "<", ">"}, {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "//", "/", "%", "@"}}};
     if (level == levels.size()) return unary();
     if (level == 2 && accept("not")) return make(Kind::Unary, "not", {binary(level)});
     NodePtr left = binary(level + 1);
@@ -292,22 +276,17 @@ class Parser {
   NodePtr postfix() {
     NodePtr v = primary();
     while (true) {
-      if (accept("."))
-        v = make(Kind::Attribute, name(), {v});
-      else if (accept("["))
-        v = subscript(v);
-      else if (accept("("))
-        v = call(v);
-      else
-        return v;
+      if (accept(".")) v = make(Kind::Attribute, name(), {v});
+      else if (accept("[")) v = subscript(v);
+      else if (accept("(")) v = call(v);
+      else return v;
     }
   }
 
   NodePtr call(const NodePtr& function) {
     std::vector<NodePtr> parts = {function};
     while (!accept(")")) {
-      if (now().type == Token::Type::Name && tokens_[at_ + 1].type == Token::Type::Operator &&
-          tokens_[at_ + 1].text == "=") {
+      if (now().type == Token::Type::Name && tokens_[at_ + 1].type == Token::Type::Operator && tokens_[at_ + 1].text == "=") {
         const std::string key = name();
         expect("=");
         parts.push_back(make(Kind::Keyword, key, {expression()}));
@@ -388,8 +367,7 @@ class Parser {
       const size_t close = text.find('}', open), colon = std::min(text.find(':', open), close);
       if (close == std::string::npos) throw Unsupported("a format string");
       NodePtr value = Parser(Lexer(text.substr(open + 1, colon - open - 1)).run()).whole_expression();
-      parts.push_back(
-          make(Kind::Field, colon < close ? text.substr(colon + 1, close - colon - 1) : "", {value}));
+      parts.push_back(make(Kind::Field, colon < close ? text.substr(colon + 1, close - colon - 1) : "", {value}));
       at = close + 1;
     }
     return make(Kind::Format, "", std::move(parts));

@@ -14,9 +14,7 @@ using tenon::ScalarType;
 using tenon::Tensor;
 
 Value Object::call(const Call&) { throw Unsupported("a call of " + repr()); }
-Value Object::method(const std::string& name, const Call&) {
-  throw Unsupported("method " + name + " of " + repr());
-}
+Value Object::method(const std::string& name, const Call&) { throw Unsupported("method " + name + " of " + repr()); }
 Value Object::attribute(const std::string& name) {
   return Bound{name, nullptr};  // the interpreter binds it
 }
@@ -31,8 +29,7 @@ Scalar to_scalar(const Value& v) {
 }
 
 Value integer(Wide value) {
-  if (value >= std::numeric_limits<int64_t>::min() && value <= std::numeric_limits<int64_t>::max())
-    return static_cast<int64_t>(value);
+  if (value >= std::numeric_limits<int64_t>::min() && value <= std::numeric_limits<int64_t>::max()) return static_cast<int64_t>(value);
   return BigInteger{value};
 }
 
@@ -62,9 +59,7 @@ List named(const char* name, std::vector<std::string> fields, const std::vector<
   return list;
 }
 
-List pair_of(const std::tuple<Tensor, Tensor>& pair) {
-  return list_of({std::get<0>(pair), std::get<1>(pair)});
-}
+List pair_of(const std::tuple<Tensor, Tensor>& pair) { return list_of({std::get<0>(pair), std::get<1>(pair)}); }
 
 List value_and_index(const char* name, const std::tuple<Tensor, Tensor>& pair) {
   return named(name, {"values", "indices"}, {std::get<0>(pair), std::get<1>(pair)});
@@ -82,16 +77,14 @@ List tuple_of(std::vector<Value> items) { return {List::Kind::Tuple, std::move(i
 
 namespace {
 
-std::string repr_real(
-    double v) {  // the shortest digits that read back; with an exponent below 1e-4 and from 1e16
+std::string repr_real(double v) {  // the shortest digits that read back; with an exponent below 1e-4 and from 1e16
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
   const double size = std::abs(v);
   char buffer[64];
   const bool scientific = size != 0 && (size < 1e-4 || size >= 1e16);
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, v,
-                                 scientific ? std::chars_format::scientific : std::chars_format::fixed)
-                       .ptr;
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, v, scientific ? std::chars_format::scientific : std::chars_format::fixed).ptr;
   std::string text(buffer, end);
   return scientific || text.find('.') != std::string::npos ? text : text + ".0";
 }

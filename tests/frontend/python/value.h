@@ -61,9 +61,8 @@ class Object {
 };
 using ObjectPtr = std::shared_ptr<Object>;
 
-struct Value
-    : std::variant<None, bool, int64_t, double, std::string, tenon::Tensor, tenon::ScalarType, tenon::Device,
-                   List, Dict, SliceValue, Ellipsis, Name, Bound, BigInteger, ObjectPtr> {
+struct Value : std::variant<None, bool, int64_t, double, std::string, tenon::Tensor, tenon::ScalarType, tenon::Device, List, Dict,
+                            SliceValue, Ellipsis, Name, Bound, BigInteger, ObjectPtr> {
   using variant::variant;
   template <typename T>
   bool is() const {
@@ -82,9 +81,7 @@ struct Value
 };
 using Variables = std::map<std::string, Value>;
 
-inline bool is_number(const Value& v) {
-  return v.is<bool>() || v.is<int64_t>() || v.is<double>() || v.is<BigInteger>();
-}
+inline bool is_number(const Value& v) { return v.is<bool>() || v.is<int64_t>() || v.is<double>() || v.is<BigInteger>(); }
 tenon::Scalar to_scalar(const Value& v);
 Value number_of(const tenon::Tensor& x);  // item() as Python has it
 Value integer(Wide value);                // an int64 where it fits

@@ -19,8 +19,7 @@ using tenon::test::same_bits;
 
 namespace {
 
-const std::vector<std::string> kDtypes = {"bool",  "uint8",   "int8",     "int16",   "int32",
-                                          "int64", "float16", "bfloat16", "float32", "float64"};
+const std::vector<std::string> kDtypes = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
 
 // As same_bits, but float64 may differ by a unit in the last place, as libm's of other versions do.
 bool same_numbers(const Tensor& a, const Tensor& b) {
@@ -69,8 +68,7 @@ TEST_CASE("every stream is PyTorch's, bit for bit, and uses as many words") {
       const std::vector<int64_t> shape = record["shape"];
       const auto type = std::ranges::find(kDtypes, record["dtype"].get<std::string>()) - kDtypes.begin();
       const Tensor want = tenon::empty(shape, static_cast<tenon::ScalarType>(type));
-      std::memcpy(want.data_ptr(), blob.data() + record["at"].get<size_t>(),
-                  static_cast<size_t>(want.nbytes()));
+      std::memcpy(want.data_ptr(), blob.data() + record["at"].get<size_t>(), static_cast<size_t>(want.nbytes()));
       CHECK_MESSAGE(same_numbers(got, want), tenon::repr(got), "\nexpected ", tenon::repr(want));
       CHECK(next_draws() == record["after"].get<std::vector<int64_t>>());
       ++checked;
@@ -90,11 +88,9 @@ TEST_CASE("the words are mt19937's, however they are fetched") {
     const Tensor small = tenon::randint(0, 1000003, {n}, g);
     for (int64_t i = 0; i < n; ++i) {
       const uint64_t high = reference();
-      REQUIRE(static_cast<uint64_t>(words.data_ptr<int64_t>()[i]) ==
-              ((high << 32 | reference()) & 0xffffffffu));
+      REQUIRE(static_cast<uint64_t>(words.data_ptr<int64_t>()[i]) == ((high << 32 | reference()) & 0xffffffffu));
     }
-    for (int64_t i = 0; i < n; ++i)
-      REQUIRE(small.data_ptr<int64_t>()[i] == static_cast<int64_t>(reference() % 1000003));
+    for (int64_t i = 0; i < n; ++i) REQUIRE(small.data_ptr<int64_t>()[i] == static_cast<int64_t>(reference() % 1000003));
   }
 }
 
@@ -223,8 +219,7 @@ TEST_CASE("a permutation has every number once; multinomial follows its weights"
   CHECK(tenon::multinomial(tenon::zeros({0, 3}), 2).sizes() == tenon::IntArrayRef({0, 2}));
 }
 
-TEST_CASE(
-    "dropout keeps and scales, whole channels where asked, and is the input itself where it does nothing") {
+TEST_CASE("dropout keeps and scales, whole channels where asked, and is the input itself where it does nothing") {
   tenon::manual_seed(1);
   const Tensor x = tenon::ones({64, 100});
   const Tensor y = tenon::dropout(x, 0.25, true);
@@ -254,43 +249,33 @@ TEST_CASE("random integers of the extremes") {
   CHECK(tenon::equal(tenon::randint(kMost - 1, kMost, {3}, g), tenon::full({3}, kMost - 1)));
   const Tensor half = tenon::empty({5000}, tenon::kHalf).random_(0, 65504, g);
   CHECK(half.max().item<double>() < 65504);
-  CHECK(message([&] { tenon::empty({1}, tenon::kHalf).random_(0, 70000, g); }) ==
-        "to - 1 is out of bounds for c10::Half");
+  CHECK(message([&] { tenon::empty({1}, tenon::kHalf).random_(0, 70000, g); }) == "to - 1 is out of bounds for c10::Half");
   CHECK(message([&] { tenon::empty({1}, tenon::kInt).random_(kLeast, tenon::nullopt, g); }) ==
         "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
-  CHECK(message([&] { tenon::randint(0, 300, {2}, tenon::kByte); }) ==
-        "to - 1 is out of bounds for unsigned char");
-  CHECK(message([&] { tenon::randint(5, 5, {2}); }) ==
-        "random_ expects 'from' to be less than 'to', but got from=5 >= to=5");
+  CHECK(message([&] { tenon::randint(0, 300, {2}, tenon::kByte); }) == "to - 1 is out of bounds for unsigned char");
+  CHECK(message([&] { tenon::randint(5, 5, {2}); }) == "random_ expects 'from' to be less than 'to', but got from=5 >= to=5");
   CHECK(message([&] { tenon::randperm(-1); }) == "Trying to create tensor with negative dimension -1: [-1]");
-  CHECK(message([&] { tenon::randperm(3000, tenon::kHalf); }) ==
-        "n cannot be greater than 2049 for Half type.");
+  CHECK(message([&] { tenon::randperm(3000, tenon::kHalf); }) == "n cannot be greater than 2049 for Half type.");
 }
 
 TEST_CASE("mistakes are found at the call, before anything is drawn") {
   tenon::manual_seed(6);
   const Tensor x = tenon::rand({4}), integers = tenon::ones({4}, tenon::kLong);
-  CHECK(message([] { tenon::rand({2}, tenon::kLong); }) ==
-        "\"check_uniform_bounds\" not implemented for 'Long'");
+  CHECK(message([] { tenon::rand({2}, tenon::kLong); }) == "\"check_uniform_bounds\" not implemented for 'Long'");
   CHECK(message([&] { integers.normal_(); }) == "\"normal_kernel_cpu\" not implemented for 'Long'");
-  CHECK(message([&] { x.uniform_(1, 0); }) ==
-        "uniform_ expects to return a [from, to) range, but found from=1 > to=0");
+  CHECK(message([&] { x.uniform_(1, 0); }) == "uniform_ expects to return a [from, to) range, but found from=1 > to=0");
   CHECK(message([&] { x.uniform_(0, std::nan("")); }) == "to is out of bounds for float");
   CHECK(message([&] { x.normal_(0, -1); }) == "normal expects std >= 0.0, but found std -1");
   CHECK(message([&] { tenon::normal(x, -x); }) == "normal expects all elements of std >= 0.0");
   CHECK(message([&] { x.bernoulli_(1.5); }) == "bernoulli_ expects p to be in [0, 1], but got p=1.5");
   CHECK(message([&] { tenon::bernoulli(x + 1); }).starts_with("Expected p_in >= 0 && p_in <= 1 to be true"));
-  CHECK(message([&] { tenon::bernoulli(integers); }) ==
-        "\"bernoulli_tensor_cpu_p_\" not implemented for 'Long'");
+  CHECK(message([&] { tenon::bernoulli(integers); }) == "\"bernoulli_tensor_cpu_p_\" not implemented for 'Long'");
   CHECK(message([&] { x.exponential_(0); }) == "exponential_ expects lambda > 0.0, but found lambda=0");
   CHECK(message([&] { x.geometric_(1); }) == "geometric_ expects p to be in (0, 1), but got p=1");
   CHECK(message([&] { tenon::poisson(-x); }) == "invalid Poisson rate, expected rate to be non-negative");
-  CHECK(message([&] { tenon::multinomial(x, 5); }) ==
-        "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  CHECK(message([&] { tenon::multinomial(-x, 1); }) ==
-        "probability tensor contains either `inf`, `nan` or element < 0");
-  CHECK(message([&] { tenon::multinomial(x * 0, 1, true); }) ==
-        "invalid multinomial distribution (sum of probabilities <= 0)");
+  CHECK(message([&] { tenon::multinomial(x, 5); }) == "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  CHECK(message([&] { tenon::multinomial(-x, 1); }) == "probability tensor contains either `inf`, `nan` or element < 0");
+  CHECK(message([&] { tenon::multinomial(x * 0, 1, true); }) == "invalid multinomial distribution (sum of probabilities <= 0)");
   CHECK_THROWS_AS(tenon::rand({-1}), tenon::Error);
   const std::vector<int64_t> after = next_draws();
   tenon::manual_seed(6);

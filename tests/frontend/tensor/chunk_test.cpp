@@ -32,8 +32,8 @@ struct Reader : data::datasets::ChunkDataReader<int> {
 
 template <typename Sampler>
 auto make(std::vector<int> sizes, ChunkDatasetOptions options) {
-  return data::datasets::make_shared_dataset<ChunkDataset<Reader, Sampler, Sampler>>(
-      Reader(std::move(sizes)), Sampler(0), Sampler(0), std::move(options));
+  return data::datasets::make_shared_dataset<ChunkDataset<Reader, Sampler, Sampler>>(Reader(std::move(sizes)), Sampler(0), Sampler(0),
+                                                                                     std::move(options));
 }
 
 template <typename Set>
@@ -96,8 +96,7 @@ TEST_CASE("chunks: a loader with workers, errors of a chunk, and the end in the 
   auto bad = make<SequentialSampler>({2, -1, 2}, ChunkDatasetOptions(2, 2));
   bad->reset();
   CHECK(*bad->get_batch() == std::vector<int>{0, 1});
-  CHECK(message_of([&] { bad->get_batch(); }) ==
-        "Caught exception in DataLoader worker thread. Original message: chunk 1 is bad");
+  CHECK(message_of([&] { bad->get_batch(); }) == "Caught exception in DataLoader worker thread. Original message: chunk 1 is bad");
   CHECK(*bad->get_batch() == std::vector<int>{20, 21});
   CHECK_FALSE(bad->get_batch().has_value());
   auto left = make<RandomSampler>(std::vector<int>(50, 9), ChunkDatasetOptions(3, 2, 4));
@@ -105,10 +104,8 @@ TEST_CASE("chunks: a loader with workers, errors of a chunk, and the end in the 
   CHECK(left->get_batch()->size() == 2);
   CHECK(message_of([&] { left->get_batch(3); }).starts_with("The requested batch size does not match"));
   auto never = make<RandomSampler>({1}, ChunkDatasetOptions(1, 1));
-  CHECK(message_of([&] { never->get_batch(); }) ==
-        "Dataset needs to call reset() before calling get_batch().");
-  CHECK(message_of([] { ChunkDatasetOptions(0, 1); }) ==
-        "Preloader count is 0. At least one preloader needs to be specified.");
+  CHECK(message_of([&] { never->get_batch(); }) == "Dataset needs to call reset() before calling get_batch().");
+  CHECK(message_of([] { ChunkDatasetOptions(0, 1); }) == "Preloader count is 0. At least one preloader needs to be specified.");
   CHECK(message_of([] { ChunkDatasetOptions(1, 9, 8); }).starts_with("Cache size is less than batch size."));
 }
 
@@ -152,11 +149,11 @@ TEST_CASE("chunks: what samplers throw or give wrongly in a thread is the progra
     for (const auto kind : {Failing::Kind::Throws, Failing::Kind::GivesNothing, Failing::Kind::GivesTooLarge}) {
       CAPTURE(static_cast<int>(kind));
       ChunkDataset<Reader, SequentialSampler, Failing> set(Reader({3, 3, 3, 3}), SequentialSampler(0), Failing(kind),
-                                                            ChunkDatasetOptions(threads, 2, 4));
+                                                           ChunkDatasetOptions(threads, 2, 4));
       CHECK(samples_and_errors(set) == std::pair(6, 2));  // of two chunks
     }
     ChunkDataset<Reader, Failing, SequentialSampler> set(Reader({3, 3, 3, 3}), Failing(), SequentialSampler(0),
-                                                          ChunkDatasetOptions(threads, 2, 4));
+                                                         ChunkDatasetOptions(threads, 2, 4));
     CHECK(samples_and_errors(set) == std::pair(6, static_cast<int>(threads)));  // each thread asks, and ends
   }
 }

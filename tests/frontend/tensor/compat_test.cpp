@@ -79,8 +79,7 @@ TEST_CASE("compat: every form of to, with a memory format") {
   }
   CHECK(turned.to(torch::kFloat, false, false, torch::MemoryFormat::Contiguous).is_contiguous());
   CHECK(x.to(torch::Device("cpu"), torch::ones({1}, torch::kLong).dtype()).dtype() == torch::kLong);
-  CHECK(message_of([&] { x[0].to(torch::kFloat, false, false, kChannelsLast); }) ==
-        "required rank 4 tensor to use channels_last format");
+  CHECK(message_of([&] { x[0].to(torch::kFloat, false, false, kChannelsLast); }) == "required rank 4 tensor to use channels_last format");
   const Tensor w = torch::rand({2, 3, 2, 4}).requires_grad_();
   w.to(torch::kCPU, torch::kDouble, false, false, kChannelsLast).sum().backward();
   CHECK(torch::equal(w.grad(), torch::ones_like(w)));

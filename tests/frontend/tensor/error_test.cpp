@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "runtime/base/options.h"
 #include "frontend/values.h"
+#include "runtime/base/options.h"
 
 // doctest compares an exception's text through this: PyTorch's line, which is what most tests are about.
 REGISTER_EXCEPTION_TRANSLATOR(const tenon::Error& e) { return e.msg().c_str(); }
@@ -36,33 +36,96 @@ TEST_CASE("an error's second line names the operation, shapes and dtypes") {
   static const Tensor a = zeros({2, 3}), b = zeros({4, 5}, kDouble), none;
   const Case cases[] = {
       {"operator", [] { a* b; }, "mul(float32[2, 3], float64[4, 5])"},
-      {"mm", [] { a.mm(zeros({4, 5})); }, "mm(float32[2, 3], float32[4, 5])"},
+      {"mm",
+       [] {
+         a.mm(zeros({4, 5}));
+       },
+       "mm(float32[2, 3], float32[4, 5])"},
       {"linear", [] { nn::functional::linear(a, a.t(), a); }, "linear(float32[2, 3], float32[3, 2], float32[2, 3])"},
-      {"cat", [] { cat({a, zeros({4})}); }, "cat([float32[2, 3], float32[4]])"},
-      {"a bare message", [] { tensor({1, 2}).div(0, "floor").item(); }, "div(int64[2], 0)"},
+      {"cat",
+       [] {
+         cat({a, zeros({4})});
+       },
+       "cat([float32[2, 3], float32[4]])"},
+      {"a bare message",
+       [] {
+         tensor({1, 2}).div(0, "floor").item();
+       },
+       "div(int64[2], 0)"},
       {"topk", [] { a.topk(7); }, "topk(float32[2, 3], 7)"},
       {"embedding", [] { nn::functional::embedding(tensor({5}), a); }, "embedding(float32[2, 3], int64[1])"},
-      {"in place", [] { Tensor x = a; x.lerp_(b, 0.5); }, "lerp_(float32[2, 3], float64[4, 5], 0.5)"},
-      {"in place, refused by its own shape", [] { Tensor x = a; x.div_(zeros({4, 2, 3})); }, "div_(float32[2, 3], float32[4, 2, 3])"},
-      {"in place, by its own type", [] { Tensor x = zeros({2, 2}, kInt); x.logit_(); }, "logit_(int32[2, 2])"},
-      {"in place, another name", [] { Tensor x = a; x.divide_(b); }, "divide_(float32[2, 3], float64[4, 5])"},
-      {"out", [] { Tensor out = empty({0}, kInt); sqrt_out(out, a); }, "sqrt_out(int32[0], float32[2, 3])"},
+      {"in place",
+       [] {
+         Tensor x = a;
+         x.lerp_(b, 0.5);
+       },
+       "lerp_(float32[2, 3], float64[4, 5], 0.5)"},
+      {"in place, refused by its own shape",
+       [] {
+         Tensor x = a;
+         x.div_(zeros({4, 2, 3}));
+       },
+       "div_(float32[2, 3], float32[4, 2, 3])"},
+      {"in place, by its own type",
+       [] {
+         Tensor x = zeros({2, 2}, kInt);
+         x.logit_();
+       },
+       "logit_(int32[2, 2])"},
+      {"in place, another name",
+       [] {
+         Tensor x = a;
+         x.divide_(b);
+       },
+       "divide_(float32[2, 3], float64[4, 5])"},
+      {"out",
+       [] {
+         Tensor out = empty({0}, kInt);
+         sqrt_out(out, a);
+       },
+       "sqrt_out(int32[0], float32[2, 3])"},
       {"item", [] { a.item(); }, "item(float32[2, 3])"},
       {"no gradient of its own", [] { a.argmax(5); }, "argmax(float32[2, 3])"},
-      {"composed of others", [] { tenon::cov(zeros({2, 3, 4})); }, "cov(float32[2, 3, 4])"},
+      {"composed of others",
+       [] {
+         tenon::cov(zeros({2, 3, 4}));
+       },
+       "cov(float32[2, 3, 4])"},
       {"a view", [] { a.view({7}); }, "view(float32[2, 3])"},
       {"a comparison", [] { a == zeros({4}); }, "eq(float32[2, 3], float32[4])"},
       {"logic", [] { a.logical_and(zeros({4})); }, "logical_and(float32[2, 3], float32[4])"},
-      {"a check before the operation",
-       [] { nn::functional::binary_cross_entropy(a, zeros({4})); }, "binary_cross_entropy(float32[2, 3], float32[4])"},
-      {"as it was called", [] { max_pool2d(a.view({1, 2, 3}), 9); }, "max_pool2d(float32[1, 2, 3])"},
-      {"with indices", [] { max_pool2d_with_indices(a.view({1, 2, 3}), 9); }, "max_pool2d_with_indices(float32[1, 2, 3])"},
-      {"attention", [] { scaled_dot_product_attention(zeros({2, 4, 8}), zeros({2, 4, 6}), zeros({2, 4, 8})); },
+      {"a check before the operation", [] { nn::functional::binary_cross_entropy(a, zeros({4})); },
+       "binary_cross_entropy(float32[2, 3], float32[4])"},
+      {"as it was called",
+       [] {
+         max_pool2d(a.view({1, 2, 3}), 9);
+       },
+       "max_pool2d(float32[1, 2, 3])"},
+      {"with indices",
+       [] {
+         max_pool2d_with_indices(a.view({1, 2, 3}), 9);
+       },
+       "max_pool2d_with_indices(float32[1, 2, 3])"},
+      {"attention",
+       [] {
+         scaled_dot_product_attention(zeros({2, 4, 8}), zeros({2, 4, 6}), zeros({2, 4, 8}));
+       },
        "scaled_dot_product_attention(float32[2, 4, 8], float32[2, 4, 6], float32[2, 4, 8])"},
-      {"a layer of attention", [] { nn::MultiheadAttention(3, 1)(a.view({2, 1, 3}), a.view({2, 1, 3}), zeros({3, 1, 3})); },
+      {"a layer of attention",
+       [] {
+         nn::MultiheadAttention(3, 1)(a.view({2, 1, 3}), a.view({2, 1, 3}), zeros({3, 1, 3}));
+       },
        "multi_head_attention_forward(float32[2, 1, 3], float32[2, 1, 3], float32[3, 1, 3])"},
-      {"a recurrent layer", [] { nn::GRU(4, 5)(a.view({2, 1, 3})); }, "gru(float32[2, 1, 3])"},
-      {"its state", [] { nn::RNN(3, 5)(a.view({2, 1, 3}), zeros({1, 1, 4})); }, "rnn_tanh(float32[2, 1, 3])"},
+      {"a recurrent layer",
+       [] {
+         nn::GRU(4, 5)(a.view({2, 1, 3}));
+       },
+       "gru(float32[2, 1, 3])"},
+      {"its state",
+       [] {
+         nn::RNN(3, 5)(a.view({2, 1, 3}), zeros({1, 1, 4}));
+       },
+       "rnn_tanh(float32[2, 1, 3])"},
       {"a recurrent cell", [] { nn::LSTMCell(4, 5)(a); }, "lstm_cell(float32[2, 3])"},
       {"no dims", [] { zeros({}).unflatten(0, {1}); }, "unflatten(float32[])"},
       {"undefined", [] { none.exp(); }, "exp(undefined Tensor)"},
@@ -131,9 +194,9 @@ TEST_CASE("TENON_TRACE: an error carries the call stack") {
 
 TEST_CASE("devices that are not there: what was looked for, and what there is") {
   const std::string none = "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver";
-  for (const std::string& what : {what_of([] { zeros({1}).cuda(); }), what_of([] { zeros({1}, kCUDA); }),
-                                  what_of([] { cuda::get_device_name(0); }), what_of([] { ones({1}).pin_memory(); }),
-                                  what_of([] { cuda::set_device(0); }), what_of([] { cuda::init(); })}) {
+  for (const std::string& what :
+       {what_of([] { zeros({1}).cuda(); }), what_of([] { zeros({1}, kCUDA); }), what_of([] { cuda::get_device_name(0); }),
+        what_of([] { ones({1}).pin_memory(); }), what_of([] { cuda::set_device(0); }), what_of([] { cuda::init(); })}) {
     CHECK(what.find(none) == 0);
     CHECK(what.find("cannot open shared object file") != std::string::npos);
   }

@@ -63,9 +63,8 @@ TEST_CASE("libtorch: the dtype of an empty range is that of its elements") {
 TEST_CASE("libtorch: leading dims of size 1 of an assigned value do not count") {
   const Tensor a = zeros({2, 3}), v = arange(6).to(kFloat).reshape({1, 1, 2, 3});
   const Tensor flat = v.reshape({2, 3});
-  for (const TensorIndex& whole :
-       {TensorIndex(true), TensorIndex(tensor(true)), TensorIndex(tensor(1, kByte)), TensorIndex(Ellipsis),
-        TensorIndex(Slice()), TensorIndex(None), TensorIndex(tensor({0, 1}))}) {
+  for (const TensorIndex& whole : {TensorIndex(true), TensorIndex(tensor(true)), TensorIndex(tensor(1, kByte)), TensorIndex(Ellipsis),
+                                   TensorIndex(Slice()), TensorIndex(None), TensorIndex(tensor({0, 1}))}) {
     a.zero_();
     a.index_put_({whole}, v);
     CHECK(same(a, flat));
@@ -81,8 +80,9 @@ TEST_CASE("libtorch: leading dims of size 1 of an assigned value do not count") 
   CHECK(z.item<float>() == 8);
   z.index_put_({None}, full({1}, 9.0));
   CHECK(z.item<float>() == 9);
-  CHECK(message_of([&] { a.index_put_({tensor({0, 1})}, ones({2, 2, 3})); }) ==
-        "shape mismatch: value tensor of shape [2, 2, 3] cannot be broadcast to indexing result of shape [2, 3]");
+  CHECK(message_of([&] {
+          a.index_put_({tensor({0, 1})}, ones({2, 2, 3}));
+        }) == "shape mismatch: value tensor of shape [2, 2, 3] cannot be broadcast to indexing result of shape [2, 3]");
 }
 
 TEST_CASE("libtorch: indices") {
@@ -91,21 +91,16 @@ TEST_CASE("libtorch: indices") {
     if (type != kByte) CHECK(same(a.index({tensor(1, type)}), a[1]));
     if (type != kByte) CHECK(same(a.clone().index_put_({tensor(1, type)}, 7)[1], full({3}, 7)));
   }
-  CHECK(message_of([&] { a.index({tensor(1.0)}); }) ==
-        "tensors used as indices must be long, int, byte or bool tensors");
-  CHECK(message_of([&] { a.index({tensor({1}, kShort)}); }) ==
-        "tensors used as indices must be long, int, byte or bool tensors");
+  CHECK(message_of([&] { a.index({tensor(1.0)}); }) == "tensors used as indices must be long, int, byte or bool tensors");
+  CHECK(message_of([&] { a.index({tensor({1}, kShort)}); }) == "tensors used as indices must be long, int, byte or bool tensors");
   const std::vector<TensorIndex> none;
-  CHECK(message_of([&] { a.index(none); }) ==
-        "Passing an empty index list to Tensor::index() is not valid syntax");
-  CHECK(message_of([&] { a.index_put_(none, 1); }) ==
-        "Passing an empty index list to Tensor::index_put_() is not valid syntax");
+  CHECK(message_of([&] { a.index(none); }) == "Passing an empty index list to Tensor::index() is not valid syntax");
+  CHECK(message_of([&] { a.index_put_(none, 1); }) == "Passing an empty index list to Tensor::index_put_() is not valid syntax");
   CHECK(message_of([] { tensor(1.0).index({Slice()}); }) == "slice() cannot be applied to a 0-dim tensor.");
   CHECK(message_of([] { tensor(1.0).slice(0, 0, 1); }) == "slice() cannot be applied to a 0-dim tensor.");
   CHECK(message_of([] { tensor(1.0).select(0, 0); }) == "select() cannot be applied to a 0-dim tensor.");
   CHECK_THROWS_AS(tensor(1.0).slice(0, 0, 1), IndexError);
-  CHECK(message_of([] { zeros({0}).index({tensor({0})}); }) ==
-        "index is out of bounds for dimension with size 0");
+  CHECK(message_of([] { zeros({0}).index({tensor({0})}); }) == "index is out of bounds for dimension with size 0");
   CHECK(message_of([] { zeros({0}).take(tensor({0})); }) == "take(): tried to take from an empty tensor");
 
   Tensor b = a.clone();
@@ -124,9 +119,10 @@ TEST_CASE("libtorch: one number at a bool mask takes the dtype of the tensor") {
   const Tensor a = arange(6).reshape({2, 3}), mask = a > 3;
   CHECK(same(a.clone().index_put_({mask}, tensor(9.7)), tensor({{0, 1, 2}, {3, 9, 9}})));
   CHECK(same(a.clone().index_put_({mask}, tensor({{-8.7}})), tensor({{0, 1, 2}, {3, -8, -8}})));
-  CHECK(same(a.clone().index_put_({Slice(), tensor({true, false, true})}, tensor(17.5)),
-             tensor({{17, 1, 17}, {17, 4, 17}})));
-  CHECK(message_of([&] { a.clone().index_put_({mask}, tensor({8.7, 8.7})); }) ==
+  CHECK(same(a.clone().index_put_({Slice(), tensor({true, false, true})}, tensor(17.5)), tensor({{17, 1, 17}, {17, 4, 17}})));
+  CHECK(message_of([&] {
+          a.clone().index_put_({mask}, tensor({8.7, 8.7}));
+        }) ==
         "Index put requires the source and destination dtypes match, got Long for the destination and Float for "
         "the source.");
 }
@@ -138,30 +134,35 @@ TEST_CASE("libtorch: an undefined tensor as an optional argument is none") {
   CHECK(same(bincount(tensor({1, 2}), undefined), tensor({0, 1, 1})));
   CHECK(same(searchsorted(tensor({1, 2, 3}), tensor({2}), false, false, "left", undefined), tensor({1})));
   CHECK(same(clamp(x, undefined, optional<Tensor>(x * 0.5)), full({2, 3}, 0.5)));
-  CHECK(message_of([&] { clamp(x, undefined, undefined); }) ==
-        "torch.clamp: At least one of 'min' or 'max' must not be None");
+  CHECK(message_of([&] { clamp(x, undefined, undefined); }) == "torch.clamp: At least one of 'min' or 'max' must not be None");
 }
 
 TEST_CASE("libtorch: words for mistakes") {
-  CHECK(message_of([] { tensor({{1, 2.0}}); }) ==
+  CHECK(message_of([] {
+          tensor({{1, 2.0}});
+        }) ==
         "Expected all elements of the tensor to have the same scalar type: Int, but got element of scalar type: "
         "Double");
-  CHECK(message_of([] { tensor({{true, 2}}); }) ==
-        "Expected all elements of the tensor to have the same scalar type: Bool, but got element of scalar type: Int");
-  CHECK(message_of([] { tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7}}}); }) ==
-        "Expected all sub-lists to have sizes: 2 (e.g. {5, 6}), but got sub-list {7} with sizes: 1");
-  CHECK(message_of([] { tensor({{1, 2}, 3}); }) ==
-        "Expected all sub-lists to have sizes: 2 (e.g. {1, 2}), but got sub-list 3 with sizes: ");
+  CHECK(message_of([] {
+          tensor({{true, 2}});
+        }) == "Expected all elements of the tensor to have the same scalar type: Bool, but got element of scalar type: Int");
+  CHECK(message_of([] {
+          tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7}}});
+        }) == "Expected all sub-lists to have sizes: 2 (e.g. {5, 6}), but got sub-list {7} with sizes: 1");
+  CHECK(message_of([] {
+          tensor({{1, 2}, 3});
+        }) == "Expected all sub-lists to have sizes: 2 (e.g. {1, 2}), but got sub-list 3 with sizes: ");
   CHECK(message_of([] { ones({2}).to(TensorOptions(kDouble).requires_grad(true)); }) ==
         "Operators taking TensorOptions cannot take a TensorOptions with options.requires_grad set as true. This "
         "isn't implemented yet.");
-  CHECK(message_of([] { ones({2}, kLong).requires_grad_(); }) ==
-        "Only Tensors of floating point and complex dtype can require gradients");
-  CHECK(message_of([] { Tensor().sum(); }).starts_with(
-      "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'"));
+  CHECK(message_of([] { ones({2}, kLong).requires_grad_(); }) == "Only Tensors of floating point and complex dtype can require gradients");
+  CHECK(message_of([] {
+          Tensor().sum();
+        }).starts_with("Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'"));
   CHECK(message_of([] { Tensor().item(); }).starts_with("a Tensor with 0 elements cannot be converted to Scalar"));
-  CHECK(message_of([] { bilinear(ones({2, 3}), ones({2, 4}, kDouble), ones({5, 3, 4})); }) ==
-        "All tensors must have the same dtype, got input1: float, input2: double, weight: float");
+  CHECK(message_of([] {
+          bilinear(ones({2, 3}), ones({2, 4}, kDouble), ones({5, 3, 4}));
+        }) == "All tensors must have the same dtype, got input1: float, input2: double, weight: float");
   CHECK(message_of([] { nn::Conv2d(nn::Conv2dOptions(2, 2, 3).groups(-1)); }) ==
         "in_channels, groups and out_channels must be a positive integer.");
   CHECK(message_of([] { nn::Conv2d(nn::Conv2dOptions(2, 2, 3).padding(kSame).stride(2)); }) ==
@@ -207,8 +208,8 @@ TEST_CASE("libtorch: the default dtype may be an integer type") {
   CHECK(tensor({1.5}).dtype() == kInt);
   CHECK((ones({2}) + 1.5).dtype() == kInt);
   for (const auto& needs_float :
-       std::vector<std::function<void()>>{[] { sqrt(ones({2})); }, [] { rand({2}); }, [] { randn({2}); },
-                                          [] { ones({2}).mean(); }, [] { ones({2}) / 2; }, [] { nn::Linear(2, 2); }})
+       std::vector<std::function<void()>>{[] { sqrt(ones({2})); }, [] { rand({2}); }, [] { randn({2}); }, [] { ones({2}).mean(); },
+                                          [] { ones({2}) / 2; }, [] { nn::Linear(2, 2); }})
     CHECK(message_of(needs_float) != "");
 }
 
@@ -236,9 +237,9 @@ TEST_CASE("libtorch: modules") {
   CHECK(rnn->options.num_layers() == 2);
   CHECK(rnn->named_parameters().size() == 8);
 
-  nn::Sequential net(nn::Linear(2, 3), nn::Functional(relu), nn::Functional(elu, 1, 2, 1),
-                     nn::Functional([](const Tensor& t, int64_t dim, const Tensor& scale) { return t.sum(dim) * scale; },
-                                    1, tensor({2.0})));
+  nn::Sequential net(
+      nn::Linear(2, 3), nn::Functional(relu), nn::Functional(elu, 1, 2, 1),
+      nn::Functional([](const Tensor& t, int64_t dim, const Tensor& scale) { return t.sum(dim) * scale; }, 1, tensor({2.0})));
   CHECK(net->at<nn::LinearImpl>(0).options.out_features() == 3);
   CHECK(net->ptr<nn::LinearImpl>(0) == net->ptr(0));
   CHECK(net->ptr(1)->as<nn::Functional>() == net->ptr<nn::FunctionalImpl>(1).get());
@@ -249,10 +250,8 @@ TEST_CASE("libtorch: modules") {
   CHECK(message_of([&] { net->ptr<nn::LinearImpl>(9); }) == "Index out of range");
 
   auto loader = data::make_data_loader(data::datasets::TensorDataset(arange(4)), 2);
-  CHECK(message_of([&] { *loader->end(); }) ==
-        "Dereferencing the DataLoader's past-the-end iterator is not allowed");
-  CHECK(message_of([&] { ++loader->end(); }) ==
-        "Incrementing the DataLoader's past-the-end iterator is not allowed");
+  CHECK(message_of([&] { *loader->end(); }) == "Dereferencing the DataLoader's past-the-end iterator is not allowed");
+  CHECK(message_of([&] { ++loader->end(); }) == "Incrementing the DataLoader's past-the-end iterator is not allowed");
 }
 
 TEST_CASE("libtorch: orthogonal_ makes rows or columns orthonormal") {
@@ -272,7 +271,10 @@ TEST_CASE("libtorch: warnings reach the handler") {
   CHECK(warnings_of([&] { x.index({tensor({false, true})}); }).empty());
   using Doing = std::function<void()>;
   const std::vector<std::pair<std::string, Doing>> cases{
-      {"where received a uint8 condition tensor.", [&] { where(ones({2, 3}, kByte), x, x); }},
+      {"where received a uint8 condition tensor.",
+       [&] {
+         where(ones({2, 3}, kByte), x, x);
+       }},
       {"An output with one or more elements was resized since it had shape [5]",
        [&] {
          Tensor out = ones({5});
@@ -280,28 +282,42 @@ TEST_CASE("libtorch: warnings reach the handler") {
        }},
       {"The use of `x.T` on tensors of dimension other than 2", [] { ones({3}).numpy_T(); }},
       {"Tensor.mT is deprecated on 0-D tensors.", [] { tensor(1.0).mT(); }},
-      {"torch.meshgrid: in an upcoming release", [] { meshgrid({arange(2), arange(3)}); }},
+      {"torch.meshgrid: in an upcoming release",
+       [] {
+         meshgrid({arange(2), arange(3)});
+       }},
       {"The .grad attribute of a Tensor that is not a leaf", [] { (ones({2}, requires_grad()) * 2).grad(); }},
-      {"Using a target size ([3]) that is different to the input size ([2, 3]).",
-       [&] { nn::functional::mse_loss(x, ones({3})); }},
+      {"Using a target size ([3]) that is different to the input size ([2, 3]).", [&] { nn::functional::mse_loss(x, ones({3})); }},
       {"reduction: 'mean' divides the total loss by both", [&] { nn::functional::kl_div(x, x); }},
       {"Default upsampling behavior when mode=kBilinear",
        [] {
-         nn::functional::interpolate(
-             ones({1, 1, 2, 2}),
-             nn::functional::InterpolateFuncOptions().size(std::vector<int64_t>{3, 3}).mode(kBilinear));
+         nn::functional::interpolate(ones({1, 1, 2, 2}),
+                                     nn::functional::InterpolateFuncOptions().size(std::vector<int64_t>{3, 3}).mode(kBilinear));
        }},
-      {"dropout option adds dropout after all but last recurrent layer",
-       [] { nn::LSTM(nn::LSTMOptions(2, 3).dropout(0.5)); }},
+      {"dropout option adds dropout after all but last recurrent layer", [] { nn::LSTM(nn::LSTMOptions(2, 3).dropout(0.5)); }},
       {"Using padding='same' with even kernel lengths",
-       [] { conv2d(ones({1, 1, 4, 4}), ones({1, 1, 2, 2}), {}, 1, "same"); }},
-      {"Using torch.cross without specifying the dim arg", [] { cross(ones({3, 3}), ones({3, 3})); }},
-      {"The reduce argument of torch.scatter", [&] { x.scatter(0, zeros({1, 3}, kLong), x, "add"); }},
+       [] {
+         conv2d(ones({1, 1, 4, 4}), ones({1, 1, 2, 2}), {}, 1, "same");
+       }},
+      {"Using torch.cross without specifying the dim arg",
+       [] {
+         cross(ones({3, 3}), ones({3, 3}));
+       }},
+      {"The reduce argument of torch.scatter",
+       [&] {
+         x.scatter(0, zeros({1, 3}, kLong), x, "add");
+       }},
       {"to - 1 is out of bounds [-(2^24), 2^24].", [] { ones({3}).random_(0, int64_t{1} << 30); }},
       {"std(): degrees of freedom is <= 0.", [] { ones({1}).std(); }},
-      {"var(): degrees of freedom is <= 0.", [] { ones({2, 1}).var(OptionalIntArrayRef(1), true); }},
+      {"var(): degrees of freedom is <= 0.",
+       [] {
+         ones({2, 1}).var(OptionalIntArrayRef(1), true);
+       }},
       {"var_mean(): degrees of freedom is <= 0.", [] { var_mean(ones({1})); }},
-      {"cov(): degrees of freedom is <= 0.", [] { cov(ones({2, 1})); }},
+      {"cov(): degrees of freedom is <= 0.",
+       [] {
+         cov(ones({2, 1}));
+       }},
       {"An undefined tensor cannot require grad.", [] { nn::Module().register_parameter("u", Tensor()); }},
       {"mine 3", [] { TORCH_WARN("mine ", 3); }},
   };
@@ -399,8 +415,7 @@ TEST_CASE("libtorch: results into tensors that are there") {
         cat({x, x})}},
       {"clamp_min", {[&]() -> Tensor& { return clamp_min_out(out, x, 2.5); }, x.clamp_min(2.5)}},
       {"masked_select", {[&]() -> Tensor& { return masked_select_out(out, x, x > 3); }, tensor({5.0, 4.0})}},
-      {"linspace",
-       {[&]() -> Tensor& { return linspace_out(real, 0, 0.3, 4); }, linspace(0, 0.3, 4, kDouble)}},
+      {"linspace", {[&]() -> Tensor& { return linspace_out(real, 0, 0.3, 4); }, linspace(0, 0.3, 4, kDouble)}},
       {"eye", {[&]() -> Tensor& { return eye_out(out, 2); }, eye(2)}},
   };
   for (const auto& [name, c] : cases) {
@@ -418,8 +433,7 @@ TEST_CASE("libtorch: results into tensors that are there") {
   max_out(out, places, x, 0);
   CHECK(same(places, tensor({0, 1, 1})));
   CHECK(rand_out(real, {2, 2}).dtype() == kDouble);
-  CHECK(message_of([&] { amax_out(places, x, {1}); }) ==
-        "result type Float can't be cast to the desired output type Long");
+  CHECK(message_of([&] { amax_out(places, x, {1}); }) == "result type Float can't be cast to the desired output type Long");
 }
 
 TEST_CASE("libtorch: the functions behind the layers") {
@@ -432,17 +446,15 @@ TEST_CASE("libtorch: the functions behind the layers") {
   CHECK(equal(std::get<0>(state), h2));
   CHECK(equal(std::get<1>(state), c2));
   nn::GRU gates(nn::GRUOptions(3, 4).bias(false));
-  const auto [out3, h3] = gru(x, h[0].unsqueeze(0).slice(1, 0, 1).expand({1, 5, 4}), gates->parameters(),
-                              false, 1, 0.0, false, false, false);
+  const auto [out3, h3] =
+      gru(x, h[0].unsqueeze(0).slice(1, 0, 1).expand({1, 5, 4}), gates->parameters(), false, 1, 0.0, false, false, false);
   CHECK(equal(out3, std::get<0>(gates->forward(x, h[0].unsqueeze(0).slice(1, 0, 1).expand({1, 5, 4})))));
   const std::vector<Tensor> w = gates->parameters();
-  CHECK(allclose(gru_cell(x[0], out3[0], w[0], w[1]).slice(0, 0, 1),
-                 std::get<0>(gru(x[0].slice(0, 0, 1).unsqueeze(0), out3[0].slice(0, 0, 1).unsqueeze(0), w,
-                                 false, 1, 0.0, false, false, false))[0]));
-  CHECK(equal(rnn_relu_cell(x[0], zeros({5, 4}), w[0].slice(0, 0, 4), w[1].slice(0, 0, 4)),
-              relu(linear(x[0], w[0].slice(0, 0, 4)))));
-  CHECK(message_of([&] { gru(x, h, {w[0]}, false, 1, 0.0, false, false, false); }) ==
-        "expected 2 weights and biases, but got 1");
+  CHECK(allclose(
+      gru_cell(x[0], out3[0], w[0], w[1]).slice(0, 0, 1),
+      std::get<0>(gru(x[0].slice(0, 0, 1).unsqueeze(0), out3[0].slice(0, 0, 1).unsqueeze(0), w, false, 1, 0.0, false, false, false))[0]));
+  CHECK(equal(rnn_relu_cell(x[0], zeros({5, 4}), w[0].slice(0, 0, 4), w[1].slice(0, 0, 4)), relu(linear(x[0], w[0].slice(0, 0, 4)))));
+  CHECK(message_of([&] { gru(x, h, {w[0]}, false, 1, 0.0, false, false, false); }) == "expected 2 weights and biases, but got 1");
 
   const Tensor image = arange(16.).view({1, 2, 2, 4}), plain = image.flatten(1);
   const auto [normed, mean, rstd] = native_layer_norm(plain, {16}, nullopt, nullopt, 1e-5);
@@ -453,20 +465,16 @@ TEST_CASE("libtorch: the functions behind the layers") {
   CHECK(equal(grouped, group_norm(image, 2)));
   CHECK(same(group_mean, tensor({{3.5, 11.5}})));
   CHECK(allclose(group_rstd, full({1, 2}, 0.436435), 1e-5));
-  const auto [batched, save_mean, save_rstd] =
-      native_batch_norm(image, nullopt, nullopt, nullopt, nullopt, true, 0.1, 1e-5);
+  const auto [batched, save_mean, save_rstd] = native_batch_norm(image, nullopt, nullopt, nullopt, nullopt, true, 0.1, 1e-5);
   CHECK(equal(batched, batch_norm(image, nullopt, nullopt, nullopt, nullopt, true, 0.1, 1e-5)));
   CHECK(same(save_mean, tensor({3.5, 11.5})));
   CHECK(allclose(save_rstd, full({2}, 0.436435), 1e-5));
   namespace F = nn::functional;
   const std::vector<int64_t> size{3, 6};
-  CHECK(
-      equal(upsample_nearest2d(image, size), F::interpolate(image, F::InterpolateFuncOptions().size(size))));
-  CHECK(equal(
-      upsample_bilinear2d(image, size, true),
-      F::interpolate(image, F::InterpolateFuncOptions().size(size).mode(kBilinear).align_corners(true))));
-  CHECK(message_of([&] { upsample_linear1d(image, {3}, false); }) ==
-        "It is expected input_size equals to 3, but got size 4");
+  CHECK(equal(upsample_nearest2d(image, size), F::interpolate(image, F::InterpolateFuncOptions().size(size))));
+  CHECK(equal(upsample_bilinear2d(image, size, true),
+              F::interpolate(image, F::InterpolateFuncOptions().size(size).mode(kBilinear).align_corners(true))));
+  CHECK(message_of([&] { upsample_linear1d(image, {3}, false); }) == "It is expected input_size equals to 3, but got size 4");
   CHECK(same(_reshape_alias(plain, {4, 4}, {4, 1}), plain.view({4, 4})));
 }
 

@@ -24,9 +24,9 @@ struct Mistake {
   std::function<void()> make;
 };
 
-#define MISTAKE(...)               \
-  {                                \
-    #__VA_ARGS__, [] { __VA_ARGS__; } \
+#define MISTAKE(...)                  \
+  {                                   \
+#__VA_ARGS__, [] { __VA_ARGS__; } \
   }
 const Mistake mistakes[] = {
     MISTAKE(ones({2, 3}) + ones({4})),

@@ -15,8 +15,7 @@ using tenon::Tensor;
 
 namespace {
 
-constexpr const char* kNames[] = {"bool",  "uint8",   "int8",     "int16",   "int32",
-                                  "int64", "float16", "bfloat16", "float32", "float64"};
+constexpr const char* kNames[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
 constexpr int kDigits[] = {11, 8, 24, 53};  // of the float types
 
 double number_of(const json& v) {
@@ -49,8 +48,7 @@ std::string difference(const Tensor& got, const json& want, double ulp) {
       const int digits = kDigits[static_cast<int>(got.scalar_type()) - static_cast<int>(tenon::kHalf)];
       same = distance(values.data_ptr<double>()[i], number_of(element), digits) <= ulp;
     } else {
-      same = values.data_ptr<int64_t>()[i] ==
-             (element.is_boolean() ? element.get<bool>() : element.get<int64_t>());
+      same = values.data_ptr<int64_t>()[i] == (element.is_boolean() ? element.get<bool>() : element.get<int64_t>());
     }
     if (!same) return tenon::repr(got) + ", expected " + want["values"].dump();
   }
@@ -76,8 +74,7 @@ std::string check(const json& c, double ulp) {
     return difference(got, c, ulp);
   } catch (const tenon::Error& e) {
     const std::string what = e.what(), got = kind_of(e) + ": " + what.substr(0, what.find('\n'));
-    const std::string want =
-        c.contains("error") ? c["error"].get<std::string>() + ": " + c["text"].get<std::string>() : "";
+    const std::string want = c.contains("error") ? c["error"].get<std::string>() + ": " + c["text"].get<std::string>() : "";
     return got == want ? "" : got + "\n    expected " + want;
   } catch (const std::exception& e) {
     return std::string("no error of the library: ") + e.what();
@@ -112,8 +109,7 @@ TEST_CASE("of zeros of two signs a choice between two tensors is the first, and 
   for (const float first : {0.0f, -0.0f}) {
     CAPTURE(std::signbit(first));
     const Tensor a = tenon::full({40}, first), b = -a;
-    for (const Tensor& chosen : {minimum(a, b), maximum(a, b), fmin(a, b), fmax(a, b)})
-      CHECK(signbit(chosen).equal(signbit(a)));
+    for (const Tensor& chosen : {minimum(a, b), maximum(a, b), fmin(a, b), fmax(a, b)}) CHECK(signbit(chosen).equal(signbit(a)));
     const Tensor both = tenon::stack({a, b}, 1).flatten();  // one sign and the other by turns
     for (const auto& [value, position] : {min(both, 0), max(both, 0)}) {
       CHECK(value.item<float>() == 0);  // of which sign is open

@@ -67,31 +67,73 @@ TEST_CASE("outside memory: an operation does not see what is written after its c
       {"cast up", [](const Tensor& x) { return x.to(kDouble) / 2; }, 1.5},
       {"cast down", [](const Tensor& x) { return x.to(kByte); }, 3},
       {"reduction", [](const Tensor& x) { return x.mean() * 5; }, 15},
-      {"row of a view", [](const Tensor& x) { return x.view({4, -1})[1] + 1; }, 4},
+      {"row of a view",
+       [](const Tensor& x) {
+         return x.view({4, -1})[1] + 1;
+       },
+       4},
       {"every second", [](const Tensor& x) { return x.slice(0, 0, nullopt, 2) + 1; }, 4},
       {"flipped", [](const Tensor& x) { return x.flip({0}); }, 3},
-      {"transposed", [](const Tensor& x) { return x.view({4, -1}).t().contiguous(); }, 3},
+      {"transposed",
+       [](const Tensor& x) {
+         return x.view({4, -1}).t().contiguous();
+       },
+       3},
       {"clone", [](const Tensor& x) { return x.clone(); }, 3},
-      {"expanded", [](const Tensor& x) { return x.view({1, -1}).expand({3, -1}) + 0.5; }, 3.5},
-      {"joined", [](const Tensor& x) { return cat({x, x.flip({0})}); }, 3},
-      {"stacked", [](const Tensor& x) { return stack({x, x}); }, 3},
-      {"padded", [](const Tensor& x) { return constant_pad_nd(x, {0, 2}, 3); }, 3},
+      {"expanded",
+       [](const Tensor& x) {
+         return x.view({1, -1}).expand({3, -1}) + 0.5;
+       },
+       3.5},
+      {"joined",
+       [](const Tensor& x) {
+         return cat({x, x.flip({0})});
+       },
+       3},
+      {"stacked",
+       [](const Tensor& x) {
+         return stack({x, x});
+       },
+       3},
+      {"padded",
+       [](const Tensor& x) {
+         return constant_pad_nd(x, {0, 2}, 3);
+       },
+       3},
       {"bits", [](const Tensor& x) { return x.view(kInt).view(kFloat) + 1; }, 4},
-      {"product", [](const Tensor& x) { return x.view({4, -1}).matmul(x.view({4, -1}).t()) * 0 + x[0]; }, 3},
+      {"product",
+       [](const Tensor& x) {
+         return x.view({4, -1}).matmul(x.view({4, -1}).t()) * 0 + x[0];
+       },
+       3},
       {"sorted", [](const Tensor& x) { return std::get<0>(x.sort()) + std::get<1>(x.sort()) * 0; }, 3},
       {"scan", [](const Tensor& x) { return x.cumsum(0) / x.cumsum(0) * 3; }, 3},
-      {"indexed", [](const Tensor& x) { return x.index({tensor({1, 0, 2})}); }, 3},
+      {"indexed",
+       [](const Tensor& x) {
+         return x.index({tensor({1, 0, 2})});
+       },
+       3},
       {"masked", [](const Tensor& x) { return x.masked_select(x > 1); }, 3},
       {"where", [](const Tensor& x) { return where(x > 1, x, x * 0); }, 3},
       {"folded away", [](const Tensor& x) { return x * 1 + 0; }, 3},
       {"written elsewhere", [](const Tensor& x) { return zeros_like(x).add_(x); }, 3},
       {"copied elsewhere", [](const Tensor& x) { return zeros_like(x).copy_(x); }, 3},
-      {"put elsewhere",
-       [](const Tensor& x) { return full_like(x, 3).index_put_({indexing::Slice(0, 4)}, x.slice(0, 0, 4)); }, 3},
+      {"put elsewhere", [](const Tensor& x) { return full_like(x, 3).index_put_({indexing::Slice(0, 4)}, x.slice(0, 0, 4)); }, 3},
       {"scattered", [](const Tensor& x) { return full_like(x, 9).scatter_(0, arange(x.numel()), x); }, 3},
       {"over a pending value", [](const Tensor& x) { return (ones(x.numel()) + 1) * x; }, 6},
-      {"out", [](const Tensor& x) { Tensor out = empty({0}); return add_out(out, x, x); }, 6},
-      {"data", [](const Tensor& x) { Tensor y = zeros({1}); y.set_data(x); return y + 1; }, 4},
+      {"out",
+       [](const Tensor& x) {
+         Tensor out = empty({0});
+         return add_out(out, x, x);
+       },
+       6},
+      {"data",
+       [](const Tensor& x) {
+         Tensor y = zeros({1});
+         y.set_data(x);
+         return y + 1;
+       },
+       4},
       {"detached", [](const Tensor& x) { return x.detach() + 1; }, 4},
       {"parameter", [](const Tensor& x) { return x.clone().requires_grad_() * x; }, 9},
   };
@@ -131,8 +173,7 @@ TEST_CASE("outside memory: a camera's loop over one buffer") {
     total += image;
   }
   frame.free();
-  for (int i = 1; i <= 5; ++i)
-    CHECK(first(images[static_cast<size_t>(i - 1)]) == doctest::Approx(i * 10 / 255.0));
+  for (int i = 1; i <= 5; ++i) CHECK(first(images[static_cast<size_t>(i - 1)]) == doctest::Approx(i * 10 / 255.0));
   CHECK(last(total) == doctest::Approx(150 / 255.0));
 }
 

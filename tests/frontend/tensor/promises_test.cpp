@@ -19,8 +19,7 @@ using tenon::Tensor;
 Tensor data(std::vector<int64_t> shape, double scale = 0.01) {
   int64_t numel = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
   std::vector<float> values(static_cast<size_t>(numel));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(static_cast<double>(i % 97) * scale - 0.3);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(static_cast<double>(i % 97) * scale - 0.3);
   Tensor t = tenon::tensor(values).view(shape);
   tenon::eval({t});
   return t;
@@ -38,9 +37,7 @@ TEST_CASE(
     "one kernel each: a chain, softmax, layer norm, mean with variance, a dot product, gelu, a transposed "
     "sum") {
   Tensor x = data({64, 48}), y = data({64, 48}), square = data({48, 48}), bias = data({48});
-  CHECK(kernels([&] {
-          return std::vector{((((x * 2 + y) / 3 - x).abs() + 1).sqrt() * y - 4).neg().relu() + x};
-        }) == 1);
+  CHECK(kernels([&] { return std::vector{((((x * 2 + y) / 3 - x).abs() + 1).sqrt() * y - 4).neg().relu() + x}; }) == 1);
   CHECK(kernels([&] { return std::vector{tenon::softmax(x, 1)}; }) == 1);
   CHECK(kernels([&] { return std::vector{tenon::log_softmax(x, 1)}; }) == 1);
   CHECK(kernels([&] { return std::vector{tenon::layer_norm(x, {48}, bias, bias)}; }) == 1);
@@ -90,10 +87,10 @@ TEST_CASE("a convolution of one input channel is a product; of one channel each,
     CHECK(schedule(tenon::conv2d(images, filters, {}, 1, padding)) == "contraction");
     CHECK(schedule(tenon::conv2d(planes, filters, {}, 1, padding, 1, 4)) == "columns");
     // The same sums, one filter at a time.
-    Tensor each = tenon::cat({tenon::conv2d(images, filters.narrow(0, 0, 1), {}, 1, padding),
-                              tenon::conv2d(images, filters.narrow(0, 1, 1), {}, 1, padding),
-                              tenon::conv2d(images, filters.narrow(0, 2, 2), {}, 1, padding)},
-                             1);
+    Tensor each = tenon::cat(
+        {tenon::conv2d(images, filters.narrow(0, 0, 1), {}, 1, padding), tenon::conv2d(images, filters.narrow(0, 1, 1), {}, 1, padding),
+         tenon::conv2d(images, filters.narrow(0, 2, 2), {}, 1, padding)},
+        1);
     CHECK(tenon::allclose(tenon::conv2d(images, filters, {}, 1, padding), each, 1e-5, 1e-5));
   }
 }
@@ -108,9 +105,7 @@ TEST_CASE("a pending value that is still held is computed once, as one more outp
 }
 
 TEST_CASE("the same computation again: no pass and no compiler; other scalars and sizes: no compiler") {
-  auto run = [](const Tensor& x, double scalar) {
-    return ((x * scalar + 1.5).exp().sum(1) - scalar).sum().item<float>();
-  };
+  auto run = [](const Tensor& x, double scalar) { return ((x * scalar + 1.5).exp().sum(1) - scalar).sum().item<float>(); };
   Tensor x = data({40, 300}), longer = data({41, 301});
   run(x, 0.25);
   tenon::reset_counters();
@@ -128,8 +123,7 @@ TEST_CASE("the same computation again: no pass and no compiler; other scalars an
 
 TEST_CASE("kernels outlive the process on disk") {
   tenon::Config before = tenon::get_config(), config = before;
-  config.cache_dir =
-      (std::filesystem::temp_directory_path() / ("tenon-promises-" + std::to_string(std::rand()))).string();
+  config.cache_dir = (std::filesystem::temp_directory_path() / ("tenon-promises-" + std::to_string(std::rand()))).string();
   config.first_tier = true;
   tenon::set_config(config);
   tenon::clear_caches();

@@ -67,8 +67,7 @@ TEST_CASE("seed calls: creation and attributes (rows 1 to 22)") {
   CHECK(printed(torch::arange(1., 10.)) == "tensor([1., 2., 3., 4., 5., 6., 7., 8., 9.])");  // 13
   CHECK(printed(torch::zeros_like(torch::arange(1, 11, 1))) ==                               // 14
         "tensor([0, 0, 0, 0, 0, 0, 0, 0, 0, 0])");
-  const torch::Tensor floats =
-      torch::tensor({3.0, 6.0, 9.0}, torch::TensorOptions().requires_grad(false));  // 15
+  const torch::Tensor floats = torch::tensor({3.0, 6.0, 9.0}, torch::TensorOptions().requires_grad(false));  // 15
   CHECK(printed(floats) == "tensor([3., 6., 9.])");
   CHECK((floats.scalar_type() == torch::kFloat32));
   CHECK(!floats.requires_grad());
@@ -77,8 +76,7 @@ TEST_CASE("seed calls: creation and attributes (rows 1 to 22)") {
   double buffer[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   const torch::Tensor rows = torch::from_blob(buffer, {2, 4}, torch::kFloat64).to(torch::kFloat32);
   CHECK(printed(rows) == "tensor([[0., 1., 2., 3.],\n        [4., 5., 6., 7.]])");
-  CHECK(printed(torch::from_blob(buffer, {3}, torch::kFloat64).to(torch::kInt64)) ==
-        "tensor([0, 1, 2])");  // 18
+  CHECK(printed(torch::from_blob(buffer, {3}, torch::kFloat64).to(torch::kInt64)) == "tensor([0, 1, 2])");  // 18
   CHECK(printed(torch::tensor(std::vector<int64_t>{2, 0, 1})) == "tensor([2, 0, 1])");
   CHECK(printed(floats.dtype()) == "float");  // 19
   CHECK(printed(vector.dtype()) == "long int");
@@ -111,10 +109,8 @@ TEST_CASE("seed calls: types and arithmetic (rows 23 to 39)") {
   torch::Tensor value = torch::zeros({}, torch::kLong);                                           // 30
   for (int64_t i = 0; i < t.size(0); ++i) value += t[i] * t[i];
   CHECK(printed(value) == "tensor(14)");
-  const torch::Tensor A = torch::tensor({{1, 2}, {3, 4}, {5, 6}}),
-                      B = torch::tensor({{7, 10}, {8, 11}, {9, 12}});
-  CHECK(message([&] { torch::mm(A, B); }) ==
-        "mm: mat1 and mat2 shapes cannot be multiplied (3x2 and 3x2)");  // 31
+  const torch::Tensor A = torch::tensor({{1, 2}, {3, 4}, {5, 6}}), B = torch::tensor({{7, 10}, {8, 11}, {9, 12}});
+  CHECK(message([&] { torch::mm(A, B); }) == "mm: mat1 and mat2 shapes cannot be multiplied (3x2 and 3x2)");  // 31
   const char* product = "tensor([[ 27,  30,  33],\n        [ 61,  68,  75],\n        [ 95, 106, 117]])";
   CHECK(printed(torch::matmul(A, B.t())) == product);  // 32
   CHECK(printed(torch::matmul(A, B.numpy_T())) == product);

@@ -29,8 +29,7 @@ struct NetImpl : nn::Module {
 TENON_MODULE(Net);
 
 struct TemporaryFile {
-  std::string path =
-      (std::filesystem::temp_directory_path() / ("tenon_surface_" + std::to_string(getpid()))).string();
+  std::string path = (std::filesystem::temp_directory_path() / ("tenon_surface_" + std::to_string(getpid()))).string();
   ~TemporaryFile() { std::remove(path.c_str()); }
 };
 
@@ -64,8 +63,7 @@ TEST_CASE("a module's weights go to a safetensors file and back") {
   nn::Linear other(3, 2);
   const std::string text = error_of([&] { io::load_safetensors(file.path, *other); });
   CHECK(text.find("Missing key(s) in state_dict: \"weight\", \"bias\"") != std::string::npos);
-  CHECK(error_of([&] { load(d, "/nowhere/x.safetensors"); }).find("/nowhere/x.safetensors") !=
-        std::string::npos);
+  CHECK(error_of([&] { load(d, "/nowhere/x.safetensors"); }).find("/nowhere/x.safetensors") != std::string::npos);
 }
 
 TEST_CASE("tensors and lists of tensors are saved and loaded") {
@@ -137,14 +135,11 @@ TEST_CASE("memory laid out as asked for") {
   CHECK(permuted.sizes() == IntArrayRef({2, 3, 4}));
   CHECK(permuted.strides() == IntArrayRef({1, 8, 2}));
   CHECK(error_of([] { empty_permuted({2, 3}, {0, 0}); }) == "Duplicate dim not allowed");
-  CHECK(error_of([] {
-          empty_strided({2}, {1, 2});
-        }) == "dimensionality of sizes (1) must match dimensionality of strides (2)");
+  CHECK(error_of([] { empty_strided({2}, {1, 2}); }) == "dimensionality of sizes (1) must match dimensionality of strides (2)");
   const Tensor x = zeros({3, 3});
   CHECK(values(as_strided_scatter(x, ones({2, 2}), {2, 2}, {3, 1}, 1)) == Values{0, 1, 1, 0, 1, 1, 0, 0, 0});
   CHECK(values(x) == Values(9, 0));
-  const std::vector<Tensor> parts =
-      unflatten_dense_tensors(flatten_dense_tensors({x + 1, ones(2) * 2}), {x, ones(2)});
+  const std::vector<Tensor> parts = unflatten_dense_tensors(flatten_dense_tensors({x + 1, ones(2) * 2}), {x, ones(2)});
   CHECK(parts[0].sizes() == IntArrayRef({3, 3}));
   CHECK(values(parts[1]) == Values{2, 2});
 }
@@ -153,9 +148,8 @@ TEST_CASE("results that are row-major whatever the operand's order") {
   const Tensor matrix = arange(6.).view({2, 3}).t(), cube = arange(24.).view({2, 3, 4}).permute({2, 0, 1});
   for (const Tensor& x : {matrix, cube}) {
     const std::vector<int64_t> row_major = x.dim() == 2 ? std::vector<int64_t>{2, 1} : std::vector<int64_t>{6, 3, 1};
-    for (const Tensor& y :
-         {x.roll(1, 0), x.roll(0, 0), x.roll(1, 1), x.roll(1), x.roll({1, 1}, {0, 1}), x.roll({0, 1}, {0, 1}),
-          x.roll(x.size(0), 0), x.softmax(0), x.log_softmax(1), x.cumsum(0), x.masked_fill(x > 2, 1), x.tril()})
+    for (const Tensor& y : {x.roll(1, 0), x.roll(0, 0), x.roll(1, 1), x.roll(1), x.roll({1, 1}, {0, 1}), x.roll({0, 1}, {0, 1}),
+                            x.roll(x.size(0), 0), x.softmax(0), x.log_softmax(1), x.cumsum(0), x.masked_fill(x > 2, 1), x.tril()})
       CHECK(y.strides() == row_major);
     CHECK((x * 2).strides() == x.strides());
     CHECK(x.clone().strides() == x.strides());
@@ -174,8 +168,7 @@ TEST_CASE("types of results, by LibTorch's names") {
 TEST_CASE("fractional pooling draws its own samples") {
   namespace F = tenon::nn::functional;
   const Tensor x = arange(64, kFloat).reshape({1, 1, 8, 8});
-  const auto [y, places] =
-      F::fractional_max_pool2d_with_indices(x, F::FractionalMaxPool2dFuncOptions(2).output_size(4));
+  const auto [y, places] = F::fractional_max_pool2d_with_indices(x, F::FractionalMaxPool2dFuncOptions(2).output_size(4));
   CHECK(y.sizes() == IntArrayRef({1, 1, 4, 4}));
   CHECK(equal(y, places.to(kFloat)));  // x counts its own places
   CHECK(y[0][0][3][3].item<float>() == 63);
@@ -184,10 +177,8 @@ TEST_CASE("fractional pooling draws its own samples") {
 }
 
 TEST_CASE("orders beyond what a formula holds are errors") {
-  CHECK(error_of([] { special::chebyshev_polynomial_t(ones(2), 100000); }) ==
-        "chebyshev_polynomial_t: degree 100000 is greater than 4096");
-  CHECK(error_of([] { special::zeta(full({}, 3.0), full({}, -1e9)); }).find("must be greater than -2000") !=
-        std::string::npos);
+  CHECK(error_of([] { special::chebyshev_polynomial_t(ones(2), 100000); }) == "chebyshev_polynomial_t: degree 100000 is greater than 4096");
+  CHECK(error_of([] { special::zeta(full({}, 3.0), full({}, -1e9)); }).find("must be greater than -2000") != std::string::npos);
   CHECK(error_of([] { combinations(arange(1000), 500); }) == "numel: integer multiplication overflow");
   CHECK(error_of([] {
           matrix_power(ones({2, 2}), -1);

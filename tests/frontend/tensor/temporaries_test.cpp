@@ -50,10 +50,9 @@ Tensor seen(const Tensor& t) {
 Tensor residual(const Tensor& a, const Tensor& b) { return (a - b).square(); }
 
 // The one-line forms call eval before their temporaries die; the built ones return before anything is evaluated.
-#define TENON_PROGRAM(...)                                               \
-  {                                                                      \
-    #__VA_ARGS__, [](const Data& d) { return seen(__VA_ARGS__); },       \
-        [](const Data& d) -> Tensor { return __VA_ARGS__; }              \
+#define TENON_PROGRAM(...)                                                                                             \
+  {                                                                                                                    \
+#__VA_ARGS__, [](const Data& d) { return seen(__VA_ARGS__); }, [](const Data& d) -> Tensor { return __VA_ARGS__; } \
   }
 const Program programs[] = {
     TENON_PROGRAM(((d.x - d.y).square() * 0.5 + (d.x * d.y).abs()).mean()),

@@ -48,9 +48,7 @@ Tensor numbers(IntArrayRef shape) {  // 0, 1, 2, ... in memory
 
 // One random view operation that PyTorch would accept.
 Tensor random_view(const Tensor& x, std::mt19937& random) {
-  auto pick = [&](int64_t n) {
-    return static_cast<int64_t>(random() % static_cast<uint32_t>(std::max<int64_t>(n, 1)));
-  };
+  auto pick = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint32_t>(std::max<int64_t>(n, 1))); };
   const int64_t rank = x.dim();
   const int64_t dim = pick(rank);
   if (rank == 0) return x.unsqueeze(0);
@@ -70,8 +68,7 @@ Tensor random_view(const Tensor& x, std::mt19937& random) {
       std::shuffle(dims.begin(), dims.end(), random);
       return x.permute(dims);
     }
-    case 6:
-      return x.size(dim) % 2 == 0 && x.size(dim) > 0 && rank < 5 ? x.unflatten(dim, {2, x.size(dim) / 2}) : x;
+    case 6: return x.size(dim) % 2 == 0 && x.size(dim) > 0 && rank < 5 ? x.unflatten(dim, {2, x.size(dim) / 2}) : x;
     default: {
       const int64_t length = pick(x.size(dim) + 1);
       return x.narrow(dim, pick(x.size(dim) - length + 1), length);
@@ -222,11 +219,9 @@ TEST_CASE("literals: shapes and types") {
   CHECK(tensor(std::vector<int64_t>{1, 2}).dtype() == kLong);
   CHECK(tensor(std::vector<bool>{true, false, true}).sum().item<int64_t>() == 2);
   CHECK(tensor(std::vector<uint8_t>{200}).dtype() == kByte);
-  CHECK_THROWS_WITH_AS(tensor({{1, 2}, {3}}),
-                       "Expected all sub-lists to have sizes: 2 (e.g. {1, 2}), but got sub-list {3} with sizes: 1",
+  CHECK_THROWS_WITH_AS(tensor({{1, 2}, {3}}), "Expected all sub-lists to have sizes: 2 (e.g. {1, 2}), but got sub-list {3} with sizes: 1",
                        Error);
-  CHECK_THROWS_WITH_AS(tensor(300, kUInt8), "value cannot be converted to type uint8 without overflow",
-                       Error);
+  CHECK_THROWS_WITH_AS(tensor(300, kUInt8), "value cannot be converted to type uint8 without overflow", Error);
   CHECK(full({2}, 3).dtype() == kLong);
   CHECK(full({2}, 3.0).dtype() == kFloat);
   CHECK(arange(3).dtype() == kLong);
@@ -247,14 +242,11 @@ TEST_CASE("values: items, accessors, printing of attributes") {
   CHECK_THROWS_WITH_AS((x.accessor<float, 1>()), "TensorAccessor expected 1 dims but tensor has 2", Error);
   CHECK_THROWS_WITH_AS(x.data_ptr<int64_t>(), "expected scalar type Long but found Float", Error);
   CHECK_THROWS_WITH_AS(x.item(), "a Tensor with 6 elements cannot be converted to Scalar", Error);
-  CHECK_THROWS_WITH_AS(x[2], "select(): index 2 out of range for tensor of size [2, 3] at dimension 0",
-                       IndexError);
-  CHECK_THROWS_WITH_AS(tensor(300).item<uint8_t>(),
-                       "value cannot be converted to type uint8_t without overflow", Error);
+  CHECK_THROWS_WITH_AS(x[2], "select(): index 2 out of range for tensor of size [2, 3] at dimension 0", IndexError);
+  CHECK_THROWS_WITH_AS(tensor(300).item<uint8_t>(), "value cannot be converted to type uint8_t without overflow", Error);
   CHECK_THROWS_AS(Tensor().sizes(), Error);
   std::ostringstream out;
-  out << x.sizes() << ' ' << x.dtype() << ' ' << x.scalar_type() << ' ' << x.device() << ' '
-      << tensor({1}).dtype();
+  out << x.sizes() << ' ' << x.dtype() << ' ' << x.scalar_type() << ' ' << x.device() << ' ' << tensor({1}).dtype();
   CHECK(out.str() == "[2, 3] float Float cpu long int");
   CHECK(x.get_device() == -1);
   CHECK(static_cast<float>(Half(65519.f)) == 65504.f);

@@ -64,11 +64,9 @@ TEST_CASE("a centred value that is read in another shape") {
     return centred.reshape(shape) * w;
   };
   const auto shifted = [](const Tensor& h) { return h + h.sum(); };
-  CHECK((shifted(d.reshape({3, 4}).slice(1, 0, 2)).reshape({2, 3}) * w)
-            .equal(wanted(d.reshape({3, 4}).slice(1, 0, 2), {2, 3})));
+  CHECK((shifted(d.reshape({3, 4}).slice(1, 0, 2)).reshape({2, 3}) * w).equal(wanted(d.reshape({3, 4}).slice(1, 0, 2), {2, 3})));
   CHECK((shifted(d.reshape({6, 2}) * 2).reshape({4, 3}) * w).equal(wanted(d.reshape({6, 2}) * 2, {4, 3})));
-  CHECK((shifted((d.reshape({2, 6}) * 2).t()).reshape({4, 3}) * w)
-            .equal(wanted((d.reshape({2, 6}) * 2).t(), {4, 3})));
+  CHECK((shifted((d.reshape({2, 6}) * 2).t()).reshape({4, 3}) * w).equal(wanted((d.reshape({2, 6}) * 2).t(), {4, 3})));
 }
 
 TEST_CASE("what a mask selects takes memory for the result and for the mask, not for each of its elements") {
@@ -116,8 +114,7 @@ TEST_CASE("masks over the first dims, over others, and of views, read and writte
   CHECK(y[0][2].eq(0).all().item<bool>());
   CHECK(y[0][0].eq(9).all().item<bool>());
   CHECK_THROWS_WITH_AS(y.index_put_({both}, zeros({2, 4}, kLong)),
-                       "shape mismatch: value tensor of shape [2, 4] cannot be broadcast to indexing result of shape [3, 4]",
-                       Error);
+                       "shape mismatch: value tensor of shape [2, 4] cannot be broadcast to indexing result of shape [3, 4]", Error);
 }
 
 TEST_CASE("order statistics that select give what a sort gives, ties and nan too") {

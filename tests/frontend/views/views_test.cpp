@@ -34,9 +34,7 @@ TEST_CASE("views: windows, diagonals and strides") {
         "setStorage: sizes [3, 3], strides [3, 9], storage offset 0, and itemsize 4 requiring a storage size "
         "of "
         "100 are out of bounds for storage of size 96");
-  CHECK(error_of([&] {
-          x.as_strided({int64_t{1} << 40, 2}, {int64_t{1} << 40, 1});
-        }).find("out of bounds") != std::string::npos);
+  CHECK(error_of([&] { x.as_strided({int64_t{1} << 40, 2}, {int64_t{1} << 40, 1}); }).find("out of bounds") != std::string::npos);
   CHECK(error_of([&] { x.unfold(2, 5, 1); }) == "maximum size for tensor at dimension 2 is 4 but size is 5");
   CHECK(error_of([&] { x.unfold(2, 2, 0); }) == "step is 0 but must be > 0");
 }
@@ -78,8 +76,7 @@ TEST_CASE("views: grids") {
   const auto xy = meshgrid({arange(3), arange(2)}, "xy");
   CHECK(xy[0].sizes().vec() == std::vector<int64_t>{2, 3});
   CHECK(values(xy[1]) == Values{0, 0, 0, 1, 1, 1});
-  CHECK(error_of([] { meshgrid({arange(3)}, "yx"); }) ==
-        "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: yx");
+  CHECK(error_of([] { meshgrid({arange(3)}, "yx"); }) == "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: yx");
 }
 
 TEST_CASE("views: the bits as another type, read and written") {
@@ -96,8 +93,7 @@ TEST_CASE("views: the bits as another type, read and written") {
   CHECK(values(x) == Values{0, 0});
   CHECK(error_of([&] { arange(6, kByte).view(kInt); }) ==
         "self.size(-1) must be divisible by 4 to view Byte as Int (different element sizes), but got 6");
-  CHECK(error_of([&] { tensor(1.f).view(kByte); }) ==
-        "self.dim() cannot be 0 to view Float as Byte (different element sizes)");
+  CHECK(error_of([&] { tensor(1.f).view(kByte); }) == "self.dim() cannot be 0 to view Float as Byte (different element sizes)");
   Tensor odd = arange(7, kByte);  // a storage that the wide type does not fill
   odd.slice(0, 0, 4).view(kInt).fill_(-1);
   CHECK(values(odd) == Values{255, 255, 255, 255, 4, 5, 6});
@@ -162,9 +158,8 @@ TEST_CASE("views: tensors as indices") {
   CHECK(values(x.index({rows, 0, columns})) == Values{12, 3, 14});
   CHECK(values(x.index({x > 20})) == Values{21, 22, 23});
   CHECK(values(x.index({tensor({false, true}), 1, Slice(1, 3)})) == Values{17, 18});
-  CHECK(values(x.index({1, tensor({{true, false, false, true},
-                                   {false, false, false, false},
-                                   {false, true, false, false}})})) == Values{12, 15, 21});
+  CHECK(values(x.index({1, tensor({{true, false, false, true}, {false, false, false, false}, {false, true, false, false}})})) ==
+        Values{12, 15, 21});
   CHECK(shape(x.index({true})) == Shape{1, 2, 3, 4});
   CHECK(shape(x.index({false})) == Shape{0, 2, 3, 4});
   CHECK(shape(x.index({tensor(1)})) == Shape{3, 4});
@@ -173,9 +168,7 @@ TEST_CASE("views: tensors as indices") {
   CHECK(shape(x.index({zeros({0}, kLong)})) == Shape{0, 3, 4});
   CHECK(values(arange(5).index({tensor({1, 3}, kInt)})) == Values{1, 3});
   CHECK(error_of([&] { x.index({tensor({2})}); }) == "index 2 is out of bounds for dimension 0 with size 2");
-  CHECK(error_of([&] {
-          x.index({0, tensor({-4})});
-        }) == "index -4 is out of bounds for dimension 0 with size 3");
+  CHECK(error_of([&] { x.index({0, tensor({-4})}); }) == "index -4 is out of bounds for dimension 0 with size 3");
   CHECK(error_of([&] {
           x.index({tensor({0, 1}), tensor({0, 1, 2})});
         }) == "shape mismatch: indexing tensors could not be broadcast together with shapes [2], [3]");
@@ -184,7 +177,6 @@ TEST_CASE("views: tensors as indices") {
         }) ==
         "The shape of the mask [3] at index 0 does not match the shape of the indexed tensor [2, 3, 4] at "
         "index 0");
-  CHECK(error_of([&] { x.index({tensor({0.5})}); }) ==
-        "tensors used as indices must be long, int, byte or bool tensors");
+  CHECK(error_of([&] { x.index({tensor({0.5})}); }) == "tensors used as indices must be long, int, byte or bool tensors");
   CHECK(error_of([&] { x.index({rows, rows, rows, rows}); }) == "too many indices for tensor of dimension 3");
 }

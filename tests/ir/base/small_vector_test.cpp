@@ -43,8 +43,8 @@ void check_copies_and_moves() {
 
 TEST_CASE("small vector: copies and moves have all elements, inside and on the heap") {
   check_copies_and_moves<1>();
-  check_copies_and_moves<8>();   // 64 bytes inside
-  check_copies_and_moves<9>();   // more than are copied whole
+  check_copies_and_moves<8>();  // 64 bytes inside
+  check_copies_and_moves<9>();  // more than are copied whole
   check_copies_and_moves<24>();
 }
 

@@ -23,7 +23,8 @@ TEST_CASE("spare memory: a block serves for its exact size only, the last one fi
     CHECK(SpareMemory::take(48) == b);
     CHECK(SpareMemory::take(48) == a);
     CHECK(SpareMemory::take(48) == nullptr);
-  }).join();
+  })
+      .join();
   ::operator delete(a);
   ::operator delete(b);
 }

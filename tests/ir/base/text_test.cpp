@@ -34,9 +34,9 @@ TEST_CASE("text: numbers are written as printf writes them in the C locale") {
     check_number(value);
     check_number(-value);
   }
-  for (double value : {std::numeric_limits<double>::max(), std::numeric_limits<double>::min(), std::numeric_limits<double>::denorm_min(),
-                       std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
-                       std::numeric_limits<double>::quiet_NaN()})
+  for (double value :
+       {std::numeric_limits<double>::max(), std::numeric_limits<double>::min(), std::numeric_limits<double>::denorm_min(),
+        std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
     check_number(value);
   std::mt19937 random(1);
   for (int i = 0; i < 100; ++i)

@@ -17,7 +17,8 @@ const std::string kSort = R"(call @sort(x0: f32 in[12], y0: i64 out[12]) {
 }
 )";
 
-const std::string kAttention = R"(call @attention(x0: f16 in[960], x1: f16 in[960], x2: f16 in[960] unaligned, y0: f16 out[320], y1: f32 out[40]) {
+const std::string kAttention =
+    R"(call @attention(x0: f16 in[960], x1: f16 in[960], x2: f16 in[960] unaligned, y0: f16 out[320], y1: f32 out[40]) {
   %0 = view x0 strides=[24,8,0,1] : f16[2,5,1,8]
   %1 = view x1 offset=8 strides=[24,8,0,1] : f16[2,5,1,8]
   %2 = view x2 offset=16 strides=[24,8,0,1] : f16[2,5,1,8]
@@ -101,7 +102,8 @@ TEST_CASE("call: the verifier refuses views that do not fit, and results that ar
   CHECK(says(refused_call(kAttention, "strides=[24,8,0,1]", "strides=[24,8,8,1]"), "a stride along a dim of one element"));
   CHECK(says(refused_call(kCat, "view a1", "view a1 strides=[1,0]"), "a1 is one element"));
   CHECK(says(refused_call(kCat, "offset=16", "offset=8"), "y0 has a part where it does not belong"));
-  CHECK(says(refused_call(kScatter, "%0 = view y0", "%0 = view y0 offset=8 strides=[7,1]"), "what is written over lies elsewhere than the result"));
+  CHECK(says(refused_call(kScatter, "%0 = view y0", "%0 = view y0 offset=8 strides=[7,1]"),
+             "what is written over lies elsewhere than the result"));
   CHECK(says(refused_call(kScatter, "inout[80]", "out[80]"), "y0 has the wrong role"));
 }
 

@@ -86,16 +86,14 @@ std::vector<Constant> special_values(DType t) {
   std::vector<Constant> values;
   if (t == DType::Bool) return {{t, 0}, {t, 1}};
   if (is_float(t)) {
-    for (double v :
-         {0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -8.0, 3.0, 1e-3, 6e-8, 1e-40, 60000.0, 1e30, HUGE_VAL, -HUGE_VAL}) {
+    for (double v : {0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -8.0, 3.0, 1e-3, 6e-8, 1e-40, 60000.0, 1e30, HUGE_VAL, -HUGE_VAL}) {
       values.push_back(constant(t, v));
     }
     values.push_back(constant(t, std::nan("")));
     return values;
   }
   const int64_t least = int64_t{-1} << (8 * item_size(t) - 1);
-  for (int64_t v : {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{2}, int64_t{7}, int64_t{-8}, int64_t{33},
-                    least, ~least}) {
+  for (int64_t v : {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{2}, int64_t{7}, int64_t{-8}, int64_t{33}, least, ~least}) {
     values.push_back(constant(t, v));
   }
   return values;
@@ -140,9 +138,7 @@ NodeRef off(Op op, std::initializer_list<NodeRef> operands, DType to = DType::F3
   return make_node(op, std::span<const NodeRef>(operands.begin(), operands.size()), {}, to, Folding::Off);
 }
 
-bool bits_are_defined(Op op, DType t) {
-  return is_elementwise(op) && in_domain(op, t) && !(has_trait(op, TraitExpands) && is_float(t));
-}
+bool bits_are_defined(Op op, DType t) { return is_elementwise(op) && in_domain(op, t) && !(has_trait(op, TraitExpands) && is_float(t)); }
 
 }  // namespace
 
@@ -194,8 +190,7 @@ TEST_CASE("where, fma and casts") {
   CHECK(folded("%r = where %b, %x, %x : f32[4]") == "%x");
   CHECK(folded("%k = const false : bool[4] %r = where %k, %x, %y : f32[4]") == "%y");
   CHECK(folded("%a = not %b : bool[4] %r = where %a, %x, %y : f32[4]") == "where %b, %y, %x");
-  CHECK(folded("%t = const true : bool[4] %f = const false : bool[4] %r = where %b, %t, %f : bool[4]") ==
-        "%b");
+  CHECK(folded("%t = const true : bool[4] %f = const false : bool[4] %r = where %b, %t, %f : bool[4]") == "%b");
   CHECK(folded_with("1.0", "f32", "fma %x, %k, %y") == "add %x, %y");
   CHECK(folded_with("-0.0", "f32", "fma %x, %y, %k") == "mul %x, %y");
   CHECK(folded_with("0.0", "f32", "fma %x, %y, %k") == "const 0.0; fma %x, %y, %0");
@@ -231,15 +226,13 @@ TEST_CASE("movement") {
   CHECK(f("%a = reshape %x [2,2] : f32[2,2] %r = reshape %a [4] : f32[4]") == "%x");
   CHECK(f("%a = reshape %x [2,2] : f32[2,2] %p = permute %a [1,0] : f32[2,2] %q = permute %p [1,0] : f32[2,2]"
           " %r = reshape %q [4] : f32[4]") == "%x");
-  CHECK(
-      f("%a = reshape %x [4,1] : f32[4,1] %e = expand %a [4,2] : f32[4,2] %r = expand %e [4,2] : f32[4,2]") ==
-      "reshape %x [4,1]; expand %0 [4,2]");
+  CHECK(f("%a = reshape %x [4,1] : f32[4,1] %e = expand %a [4,2] : f32[4,2] %r = expand %e [4,2] : f32[4,2]") ==
+        "reshape %x [4,1]; expand %0 [4,2]");
   CHECK(f("%r = slice %x starts=[0] steps=[1] sizes=[4] : f32[4]") == "%x");
   CHECK(f("%a = slice %x starts=[1] steps=[1] sizes=[3] : f32[3] %r = slice %a starts=[0] steps=[2] "
           "sizes=[2] : f32[2]") == "slice %x starts=[1] steps=[2] sizes=[2]");
   CHECK(f("%a = flip %x dims=[0] : f32[4] %r = flip %a dims=[0] : f32[4]") == "%x");
-  CHECK(f("%a = reshape %x [1,4] : f32[1,4] %r = flip %a dims=[0,1] : f32[1,4]") ==
-        "reshape %x [1,4]; flip %0 dims=[1]");
+  CHECK(f("%a = reshape %x [1,4] : f32[1,4] %r = flip %a dims=[0,1] : f32[1,4]") == "reshape %x [1,4]; flip %0 dims=[1]");
   CHECK(f("%k = const 0.0 : f32[] %r = pad %x, %k lo=[0] hi=[0] : f32[4]") == "%x");
   CHECK(f("%k = const 0.0 : f32[] %a = pad %x, %k lo=[1] hi=[0] : f32[5] %r = pad %a, %k lo=[1] hi=[2] : "
           "f32[8]") == "const 0.0; pad %x, %0 lo=[2] hi=[2]");
@@ -256,10 +249,8 @@ TEST_CASE("movement") {
   CHECK(f("%k = const 2.0 : f32[] %a = pad %x, %k lo=[1] hi=[2] : f32[7] %r = slice %a starts=[2] steps=[2] sizes=[3] : f32[3]") ==
         "const 2.0; pad %x, %0 lo=[1] hi=[2]; slice %1 starts=[2] steps=[2] sizes=[3]");
   CHECK(f("%r = cat %x dim=0 : f32[4]") == "%x");
-  CHECK(f("%e = slice %y starts=[4] steps=[1] sizes=[0] : f32[0] %r = cat %x, %e, %z dim=0 : f32[8]") ==
-        "cat %x, %z dim=0");
-  CHECK(f("%k = const 2.0 : f32[4,1] %a = expand %k [4,3] : f32[4,3] %r = permute %a [1,0] : f32[3,4]") ==
-        "const 2.0");
+  CHECK(f("%e = slice %y starts=[4] steps=[1] sizes=[0] : f32[0] %r = cat %x, %e, %z dim=0 : f32[8]") == "cat %x, %z dim=0");
+  CHECK(f("%k = const 2.0 : f32[4,1] %a = expand %k [4,3] : f32[4,3] %r = permute %a [1,0] : f32[3,4]") == "const 2.0");
 }
 
 TEST_CASE("reductions over one element or none") {
@@ -267,8 +258,7 @@ TEST_CASE("reductions over one element or none") {
   const std::string row = "%a = reshape %x [1,4] : f32[1,4] %r = ";
   CHECK(f(row + "reduce.max %a dims=[0] : f32[1,4]") == "reshape %x [1,4]");
   CHECK(f(row + "reduce.prod %a dims=[0] : f32[1,4]") == "reshape %x [1,4]");
-  CHECK(f(row + "reduce.sum %a dims=[0] : f32[1,4]") ==
-        "reshape %x [1,4]; const 0.0; add %0, %1");  // -0.0 is 0.0
+  CHECK(f(row + "reduce.sum %a dims=[0] : f32[1,4]") == "reshape %x [1,4]; const 0.0; add %0, %1");  // -0.0 is 0.0
   CHECK(f(row + "reduce.argmax %a dims=[0] : i64[1,4]") == "const 0");
   CHECK(f(row + "reduce.sum %a dims=[1] : f32[1,1]") == "reshape %x [1,4]; reduce.sum %0 dims=[1]");
   const std::string empty = "%a = slice %x starts=[0] steps=[1] sizes=[0] : f32[0] %r = ";
@@ -302,11 +292,9 @@ TEST_CASE("every rule keeps the bits: one op on the result of another") {
     const auto& [t, x, y, _] = pairs;
     for (int i = 0; i < kOpCount; ++i) {
       const Op inner = static_cast<Op>(i);
-      if (!bits_are_defined(inner, t) || inner == Op::Bitcast || info(inner).arity > 2)
-        continue;
+      if (!bits_are_defined(inner, t) || inner == Op::Bitcast || info(inner).arity > 2) continue;
       for (int to = 0; to < (inner == Op::Cast ? kDTypeCount : 1); ++to) {
-        const NodeRef a =
-            info(inner).arity == 1 ? off(inner, {x}, static_cast<DType>(to)) : off(inner, {x, y});
+        const NodeRef a = info(inner).arity == 1 ? off(inner, {x}, static_cast<DType>(to)) : off(inner, {x, y});
         for (int j = 0; j < kOpCount; ++j) {
           const Op outer = static_cast<Op>(j);
           if (!bits_are_defined(outer, a->dtype()) || outer == Op::Bitcast || info(outer).arity > 2) continue;

@@ -30,10 +30,8 @@ TEST_CASE("equal nodes are one node") {
   CHECK(binary(Op::Sub, x, y).get() != binary(Op::Sub, y, x).get());
   CHECK(binary(Op::Add, x, y) == binary(Op::Add, y, x));
   CHECK(make_const(constant(DType::F32, 2.0), Dims{4}) == make_const(constant(DType::F32, 2.0), Dims{4}));
-  CHECK(make_const(constant(DType::F32, 2.0), Dims{4}).get() !=
-        make_const(constant(DType::F32, 2.0), Dims{2, 2}).get());
-  CHECK(make_const(constant(DType::F32, 0.0), Dims{}).get() !=
-        make_const(constant(DType::F32, -0.0), Dims{}).get());
+  CHECK(make_const(constant(DType::F32, 2.0), Dims{4}).get() != make_const(constant(DType::F32, 2.0), Dims{2, 2}).get());
+  CHECK(make_const(constant(DType::F32, 0.0), Dims{}).get() != make_const(constant(DType::F32, -0.0), Dims{}).get());
   CHECK(make_iota(Dims{2, 3}, 0).get() != make_iota(Dims{2, 3}, 1).get());
   CHECK(cast(x, DType::F64).get() != cast(x, DType::I64).get());
 }
@@ -45,8 +43,7 @@ TEST_CASE("types and shapes are inferred") {
   CHECK(binary(Op::Lt, x, x)->dtype() == DType::Bool);
   CHECK(permute(x, Dims{2, 0, 1})->shape() == Dims{4, 2, 3});
   CHECK(slice(x, Dims{1, 0, 0}, Dims{1, 2, 1}, Dims{1, 2, 4})->shape() == Dims{1, 2, 4});
-  CHECK(pad(x, make_const(constant(DType::F32, 0.0), Dims{}), Dims{0, 1, 0}, Dims{0, 0, 2})->shape() ==
-        Dims{2, 4, 6});
+  CHECK(pad(x, make_const(constant(DType::F32, 0.0), Dims{}), Dims{0, 1, 0}, Dims{0, 0, 2})->shape() == Dims{2, 4, 6});
   const NodeRef parts[] = {x, f32({2, 5, 4})};
   CHECK(cat(parts, 1)->shape() == Dims{2, 8, 4});
   CHECK(dot(f32({7, 2, 3}), f32({7, 3, 5}))->shape() == Dims{7, 2, 5});
@@ -160,8 +157,7 @@ TEST_CASE("threads that build and drop the same nodes get the same nodes") {
         const NodeRef a = binary(Op::Add, x, y), b = binary(Op::Sub, a, x);
         const NodeRef again = binary(Op::Sub, binary(Op::Add, x, y), x);
         if (!(again == b) || b->inputs()[0] != a.get()) ++wrong;
-        const NodeRef own =
-            binary(Op::Sub, b, make_const(constant(DType::F32, double(i % 7 + thread + 1)), Dims{8}));
+        const NodeRef own = binary(Op::Sub, b, make_const(constant(DType::F32, double(i % 7 + thread + 1)), Dims{8}));
         if (own->inputs()[0] != b.get()) ++wrong;
       }
     };

@@ -63,8 +63,9 @@ TEST_CASE("a text with every kind of op prints as it was written, dead nodes inc
 }
 
 TEST_CASE("comments and layout are free; numbers are given anew; equal lines stay apart unless asked") {
-  const std::string text = "// a comment\ngraph @g ( %7 : f32 [ 2 ] ) { %9=neg %7:f32[2] // another\n%5 = neg %7 : f32[2]\n"
-                           "%a = add %9 , %5 : f32[2] return %a,%a }";
+  const std::string text =
+      "// a comment\ngraph @g ( %7 : f32 [ 2 ] ) { %9=neg %7:f32[2] // another\n%5 = neg %7 : f32[2]\n"
+      "%a = add %9 , %5 : f32[2] return %a,%a }";
   CHECK(print(parse_graph(text)) ==
         "graph @g(%x0: f32[2]) {\n  %0 = neg %x0 : f32[2]\n  %1 = neg %x0 : f32[2]\n  %a = add %0, %1 : f32[2]\n"
         "  return %a, %a\n}\n");
@@ -95,20 +96,16 @@ TEST_CASE("errors name file, line and column") {
   CHECK(error_in_line("%y = foo %x : f32[2,3]") == "a.ir:2:8: unknown operation foo");
   CHECK(error_in_line("%y = neg %z : f32[2,3]") == "a.ir:2:12: unknown name %z");
   CHECK(error_in_line("%y = neg %x : f32[2,4]") == "a.ir:2:17: the type is f32[2,3]");
-  CHECK(error_in_line("%y = add %x, %i : f32[2,3]") ==
-        "a.ir:2:8: add: operands of different types, f32 and i32");
+  CHECK(error_in_line("%y = add %x, %i : f32[2,3]") == "a.ir:2:8: add: operands of different types, f32 and i32");
   CHECK(error_in_line("%y = add %x : f32[2,3]") == "a.ir:2:8: add: takes 2 operands, got 1");
   CHECK(error_in_line("%y = load %x : f32[2,3]") == "a.ir:2:8: load: not an op on tensors");
   CHECK(error_in_line("%y = input : f32[2,3]") == "a.ir:2:8: unknown operation input");
   CHECK(error_in_line("%y = const 1.5 : i32[2]") == "a.ir:2:8: '1.5' is not a value of i32");
   CHECK(error_in_line("%y = iota dim=2 : i64[2]") == "a.ir:2:8: iota: the dim is out of range");
   CHECK(error_in_line("%y = iota dim=0 : f32[2]") == "a.ir:2:21: the type is i64[2]");
-  CHECK(error_in_line("%y = reduce.sum %x dims=[5] : f32[2,1]") ==
-        "a.ir:2:8: reduce.sum: a dim is out of range");
-  CHECK(error_in_line("%y = slice %x starts=[0,0] steps=[1] sizes=[2,3] : f32[2,3]") ==
-        "a.ir:2:39: lists of different length");
-  CHECK(error_in_line("%y = reshape %x [99999999999999999999] : f32[2,3]") ==
-        "a.ir:2:20: expected an integer");
+  CHECK(error_in_line("%y = reduce.sum %x dims=[5] : f32[2,1]") == "a.ir:2:8: reduce.sum: a dim is out of range");
+  CHECK(error_in_line("%y = slice %x starts=[0,0] steps=[1] sizes=[2,3] : f32[2,3]") == "a.ir:2:39: lists of different length");
+  CHECK(error_in_line("%y = reshape %x [99999999999999999999] : f32[2,3]") == "a.ir:2:20: expected an integer");
   CHECK(error_in_line("%y = copy %x device=0 : f32[2,3]") == "a.ir:2:8: copy: the operand is on that device");
   CHECK(error_in_line("%y = copy %x device=128 : f32[2,3]") == "a.ir:2:8: copy: takes a device, 0 to 127");
   CHECK(error_in_line("%y = copy %x device=1 : f32[2,3]") == "a.ir:2:27: the type is f32[2,3]@1");
@@ -117,8 +114,7 @@ TEST_CASE("errors name file, line and column") {
 
 TEST_CASE("no prefix of a text and no damaged byte crashes the parser") {
   const std::string text = kEverything;
-  for (size_t length = 0; length + 2 < text.size(); ++length)
-    CHECK_THROWS_AS(parse_graph(text.substr(0, length)), IrError);
+  for (size_t length = 0; length + 2 < text.size(); ++length) CHECK_THROWS_AS(parse_graph(text.substr(0, length)), IrError);
   for (size_t i = 0; i < text.size(); ++i) {
     for (char c : {'%', '9', ' ', '[', '\0', '-'}) {
       std::string damaged = text;
@@ -144,8 +140,7 @@ TEST_CASE("random graphs print, parse and print the same") {
 }
 
 TEST_CASE("the verifier names what is wrong") {
-  Graph graph =
-      parse_graph("graph @g(%x: f32[2]) {\n %a = neg %x : f32[2]\n %b = exp %a : f32[2]\n return %b }");
+  Graph graph = parse_graph("graph @g(%x: f32[2]) {\n %a = neg %x : f32[2]\n %b = exp %a : f32[2]\n return %b }");
   const auto complaint = [](const Graph& g) -> std::string {
     try {
       verify(g);

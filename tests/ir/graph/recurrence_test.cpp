@@ -21,7 +21,9 @@ struct Layer {
 
   Layer(RecurrentCell cell, bool backwards, int64_t rows, int64_t batch, int64_t hidden)
       : operands{cell, backwards, f64({batch, hidden}), {}, f64({gate_count(cell) * hidden, hidden})},
-        x(f64({rows, batch, gate_count(cell) * hidden})), bias(f64({gate_count(cell) * hidden})), rows(rows) {
+        x(f64({rows, batch, gate_count(cell) * hidden})),
+        bias(f64({gate_count(cell) * hidden})),
+        rows(rows) {
     if (cell == RecurrentCell::Lstm) operands.c = f64({batch, hidden});
   }
   NodeRef made(bool all = true) const { return recurrent(operands, x, bias, all); }
@@ -90,8 +92,10 @@ TEST_CASE("recurrent layers: operands that do not fit are refused") {
       {{x, h, make_input(DType::F32, Dims{12, 4})}, {3, 0, 0}, ""},
   };
   for (const Case& c : cases) CHECK_THROWS_WITH_AS(make_node(Op::Recurrent, c.operands, c.ints), doctest::Contains(c.what), IrError);
-  CHECK_THROWS_WITH_AS(make_node(Op::RecurrentGrad, {{f64({7}), h, weight, f64({3, 2, 4}), h}}, Dims{3, 0, 0}), doctest::Contains("all that was made"), IrError);
-  CHECK_THROWS_WITH_AS(make_node(Op::RecurrentGrad, {{x, h, weight, f64({3, 2, 4}), f64({3, 2, 4}), h}}, Dims{3, 0, 1}), doctest::Contains("only an LSTM"), IrError);
+  CHECK_THROWS_WITH_AS(make_node(Op::RecurrentGrad, {{f64({7}), h, weight, f64({3, 2, 4}), h}}, Dims{3, 0, 0}),
+                       doctest::Contains("all that was made"), IrError);
+  CHECK_THROWS_WITH_AS(make_node(Op::RecurrentGrad, {{x, h, weight, f64({3, 2, 4}), f64({3, 2, 4}), h}}, Dims{3, 0, 1}),
+                       doctest::Contains("only an LSTM"), IrError);
 }
 
 // h = relu(x + 2 h): 1, -9 and 1 on a state of 3 give 7, 5 and 11, from either end.

@@ -47,8 +47,14 @@ TEST_CASE("template: the nodes are those that make_node gives, over operands and
   CHECK(graph.is_closed());
   const Nodes in = placeholders();
   const NodeRef one = number(1.0, in[0]);
-  const Nodes wholes = {in[0], in[1], one, number(0.0, in[0]), unary(Op::Neg, in[0]), expand(in[2], Dims{2, 3}),
-                        permute(make_input(DType::F32, Dims{3, 2}), Dims{1, 0}), binary(Op::Mul, in[0], number(0.3, in[0]))};
+  const Nodes wholes = {in[0],
+                        in[1],
+                        one,
+                        number(0.0, in[0]),
+                        unary(Op::Neg, in[0]),
+                        expand(in[2], Dims{2, 3}),
+                        permute(make_input(DType::F32, Dims{3, 2}), Dims{1, 0}),
+                        binary(Op::Mul, in[0], number(0.3, in[0]))};
   const Nodes columns = {in[2], number(-1.0, in[2]), reduce(Op::Sum, in[0], Dims{1}), unary(Op::Neg, in[2])};
   int compared = 0;
   for (const NodeRef& x : wholes) {

@@ -16,9 +16,7 @@ namespace {
 
 // Parses with axes named like "i6": axis i of extent 6; the letter alone gives its number.
 Index parse(std::string_view text) {
-  return parse_index(text, [](std::string_view name) {
-    return Index::axis(name[0] - 'a', std::stoll(std::string(name.substr(1))));
-  });
+  return parse_index(text, [](std::string_view name) { return Index::axis(name[0] - 'a', std::stoll(std::string(name.substr(1)))); });
 }
 
 std::string show(const Index& e) {
@@ -109,8 +107,7 @@ TEST_CASE("index: reshapes come back to the axes") {
   CHECK(shapes(reshape(axes_of({20, 6}), {20, 6}, {4, 5, 6})) == "a / 5, a mod 5, b");
   CHECK(shapes(reshape(axes_of({2, 1, 3, 1}), {2, 1, 3, 1}, {1, 2, 3})) == "0, a, c");
   // there and back over any shape between
-  for (std::vector<int64_t> between :
-       {std::vector<int64_t>{120}, {2, 60}, {3, 40}, {8, 15}, {24, 5}, {7 + 3, 12}}) {
+  for (std::vector<int64_t> between : {std::vector<int64_t>{120}, {2, 60}, {3, 40}, {8, 15}, {24, 5}, {7 + 3, 12}}) {
     CAPTURE(between[0]);
     std::vector<Index> mid = reshape(axes_of({4, 5, 6}), {4, 5, 6}, between);
     CHECK(shapes(reshape(mid, between, {4, 5, 6})) == "a, b, c");
@@ -118,8 +115,7 @@ TEST_CASE("index: reshapes come back to the axes") {
   }
   // [32, 1024] read as [32*1024/4, 4]: plain strides in, one div and one mod out
   CHECK(shapes(reshape(axes_of({32, 1024}), {32, 1024}, {8192, 4})) == "256*a + b / 4, b mod 4");
-  CHECK(show(flatten(reshape(axes_of({8192, 4}), {8192, 4}, {32, 1024}), std::vector<int64_t>{32, 1024})) ==
-        "4*a + b");
+  CHECK(show(flatten(reshape(axes_of({8192, 4}), {8192, 4}, {32, 1024}), std::vector<int64_t>{32, 1024})) == "4*a + b");
 }
 
 TEST_CASE("index: a permuted tensor reshaped and back") {
@@ -131,8 +127,7 @@ TEST_CASE("index: a permuted tensor reshaped and back") {
   CHECK(shapes(back) == "c, b, a");
   // heads: [B, T, H*D] -> [B, T, H, D] -> [B, H, T, D] reads plain strides
   std::vector<Index> h = axes_of({8, 12, 128, 64});
-  std::vector<Index> source =
-      reshape(std::vector<Index>{h[0], h[2], h[1], h[3]}, {8, 128, 12, 64}, {8, 128, 768});
+  std::vector<Index> source = reshape(std::vector<Index>{h[0], h[2], h[1], h[3]}, {8, 128, 12, 64}, {8, 128, 768});
   CHECK(shapes(source) == "a, c, 64*b + d");
 }
 
@@ -243,9 +238,7 @@ class Generator {
     if (pick(0, 3) == 0) extents[0] = pick(8, 24);
   }
 
-  int64_t pick(int64_t lo, int64_t hi) {
-    return lo + static_cast<int64_t>(random_() % static_cast<uint64_t>(hi - lo + 1));
-  }
+  int64_t pick(int64_t lo, int64_t hi) { return lo + static_cast<int64_t>(random_() % static_cast<uint64_t>(hi - lo + 1)); }
 
   Expression make(int depth) {
     if (depth == 0 || pick(0, 5) == 0) return leaf();
@@ -275,8 +268,7 @@ class Generator {
     return {Index::axis(static_cast<int>(id), extents[id]), [id](auto v) { return v[id]; }};
   }
   static Expression sum(Expression a, Expression b, int64_t sign) {
-    return {sign > 0 ? a.index + b.index : a.index - b.index,
-            [f = a.value, g = b.value, sign](auto v) { return f(v) + sign * g(v); }};
+    return {sign > 0 ? a.index + b.index : a.index - b.index, [f = a.value, g = b.value, sign](auto v) { return f(v) + sign * g(v); }};
   }
   static Expression scaled(Expression a, int64_t k, int64_t c) {
     return {a.index * k + Index(c), [f = a.value, k, c](auto v) { return f(v) * k + c; }};
@@ -289,9 +281,7 @@ class Generator {
   }
   // (e / pq)*pq + ((e / q) mod p)*q + e mod q, which is e
   static Expression rejoined(Expression e, int64_t p, int64_t q) {
-    return {
-        floor_div(e.index, p * q) * (p * q) + floor_mod(floor_div(e.index, q), p) * q + floor_mod(e.index, q),
-        e.value};
+    return {floor_div(e.index, p * q) * (p * q) + floor_mod(floor_div(e.index, q), p) * q + floor_mod(e.index, q), e.value};
   }
   Expression reshaped(Expression a, Expression b) {
     int64_t n = pick(2, 6), m = divisor();
@@ -309,8 +299,7 @@ void at_points(Generator& g, const std::function<void(std::span<const int64_t>)>
   for (int64_t i = 0; i < count; ++i) {
     int64_t flat = total <= 40 ? i : g.pick(0, total - 1);
     if (i == count - 1) flat = total - 1;
-    int64_t v[3] = {flat / (g.extents[1] * g.extents[2]), flat / g.extents[2] % g.extents[1],
-                    flat % g.extents[2]};
+    int64_t v[3] = {flat / (g.extents[1] * g.extents[2]), flat / g.extents[2] % g.extents[1], flat % g.extents[2]};
     check(v);
   }
 }
@@ -334,9 +323,8 @@ void check_expression(uint64_t seed) {
     }
   });
   Index rebuilt = e.index.substitute([](int id, int64_t extent) { return Index::axis(id, extent); });
-  Index parsed = parse_index(show(e.index), [&](std::string_view name) {
-    return Index::axis(name[0] - 'a', g.extents[static_cast<size_t>(name[0] - 'a')]);
-  });
+  Index parsed = parse_index(
+      show(e.index), [&](std::string_view name) { return Index::axis(name[0] - 'a', g.extents[static_cast<size_t>(name[0] - 'a')]); });
   if (sound && rebuilt == e.index && parsed == e.index) return;
   CAPTURE(seed);
   CAPTURE(show(e.index));

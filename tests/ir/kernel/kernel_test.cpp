@@ -113,19 +113,16 @@ TEST_CASE("kernel: free-form text, comments and names come out canonical") {
 TEST_CASE("kernel: errors in text name their place") {
   CHECK(error_of("kernel @k(x: f33 in[8]) {\n}") == "t:1:14: f33 is no dtype");
   CHECK(error_of("kernel @k(x: f32 in[8], x: f32 in[8]) {\n}") == "t:1:1: the name x is taken");
-  CHECK(error_of("kernel @k() {\n  axes i: 8 sideways\n}") ==
-        "t:2:13: expected parallel, inner, contract or serial, not sideways");
+  CHECK(error_of("kernel @k() {\n  axes i: 8 sideways\n}") == "t:2:13: expected parallel, inner, contract or serial, not sideways");
   const std::string head = "kernel @k(x: f32 in[8], y: f32 out[8]) {\n  axes i: 8 parallel, c: 2 inner\n";
   CHECK(error_of(head + "  map i : %0 = lode x[i] : f32\n}") == "t:3:16: lode is no operation");
   CHECK(error_of(head + "  map i : %0 = load z[i] : f32\n}") == "t:3:21: there is no buffer named z");
   CHECK(error_of(head + "  map i : %0 = load x[i + q] : f32\n}") == "t:3:27: there is no axis named q");
   CHECK(error_of(head + "  map i : %0 = load x[i * ] : f32\n}") == "t:3:27: expected a number, an axis or (");
   CHECK(error_of(head + "  map i : %0 = neg %9 : f32\n}") == "t:3:20: no value of this name is defined yet");
-  CHECK(error_of(head + "  map c : %0 = load x[i] : f32\n}") ==
-        "t:3:3: \"map c\" names no level of this kernel for load");
+  CHECK(error_of(head + "  map c : %0 = load x[i] : f32\n}") == "t:3:3: \"map c\" names no level of this kernel for load");
   CHECK(error_of(head + "  map i : %0 = const 1.x : f32\n}") == "t:3:22: 1.x is no f32");
-  CHECK(error_of(head + "  map i : %0 = const 1.0 : f32\n  map i : %0 = const 2.0 : f32\n}") ==
-        "t:4:16: %0 is defined twice");
+  CHECK(error_of(head + "  map i : %0 = const 1.0 : f32\n  map i : %0 = const 2.0 : f32\n}") == "t:4:16: %0 is defined twice");
   CHECK(error_of(head + "  map i : %0 = load x[i]") == "t:3:25: expected ':'");
   CHECK(error_of("") == "t:1:1: expected 'kernel'");
 }
@@ -139,28 +136,20 @@ TEST_CASE("kernel: what is not well formed is refused with a reason") {
   CHECK(refused("  map r : %0 = where %row, %row, %row : f32") == "where: the condition is f32, not bool");
   CHECK(refused("  map r : %0 = bitcast %row : i64") == "bitcast: from f32 to i64");
   CHECK(refused("  map r : %0 = neg %full : f32") == "neg: an operand at full level is used at row level");
-  CHECK(refused("  map r c : %0 = neg %con : f32") ==
-        "neg: an operand at contract level is used at full level");
-  CHECK(refused("  map r c : %0 = add %con, %full : f32") ==
-        "a full-level and a contract-level value meet in one operation");
-  CHECK(refused("  reduce r|c : %0 = reduce.sum %con lanes : f32") ==
-        "reduce.sum: reduces a contract-level value");
+  CHECK(refused("  map r c : %0 = neg %con : f32") == "neg: an operand at contract level is used at full level");
+  CHECK(refused("  map r c : %0 = add %con, %full : f32") == "a full-level and a contract-level value meet in one operation");
+  CHECK(refused("  reduce r|c : %0 = reduce.sum %con lanes : f32") == "reduce.sum: reduces a contract-level value");
   CHECK(refused("  reduce r|k : %0 = contract %full, %full : f32") == "contract: reduces a full-level value");
   CHECK(refused("  map r : %0 = load x[r + c] : f32") == "load: an index at full level is used at row level");
-  CHECK(refused("  map r : %0 = load x[9*r + 1] : f32") ==
-        "load: the index runs over 1..64, but x has 64 elements");
-  CHECK(refused("  map r : %0 = load x[r - 1] : f32") ==
-        "load: the index runs over -1..6, but x has 64 elements");
+  CHECK(refused("  map r : %0 = load x[9*r + 1] : f32") == "load: the index runs over 1..64, but x has 64 elements");
+  CHECK(refused("  map r : %0 = load x[r - 1] : f32") == "load: the index runs over -1..6, but x has 64 elements");
   CHECK(refused("  map r : %0 = load x[r - 1] if 1 <= r < 8 else %row : f32") == "");
-  CHECK(refused("  map r : %0 = load x[r - 1] if 1 <= r < 8 : f32") ==
-        "load: guards and a value for elsewhere come together");
-  CHECK(refused("  map r : %0 = load x[r - 1] if 1 <= r < 8 else %int : f32") ==
-        "load: the value for elsewhere has another dtype");
+  CHECK(refused("  map r : %0 = load x[r - 1] if 1 <= r < 8 : f32") == "load: guards and a value for elsewhere come together");
+  CHECK(refused("  map r : %0 = load x[r - 1] if 1 <= r < 8 else %int : f32") == "load: the value for elsewhere has another dtype");
   CHECK(refused("  map r : %0 = load x[r] : f16") == "load: x is f32");
   CHECK(refused("  map r : store x[r], %row") == "store: the buffer is an input");
   CHECK(refused("  map r : store y[r], %int") == "store: the value has another dtype");
-  CHECK(refused("  contract r|k : store y[r], %con") ==
-        "store: a contract-level value is for contractions only");
+  CHECK(refused("  contract r|k : store y[r], %con") == "store: a contract-level value is for contractions only");
   CHECK(refused("  map r : %0 = scalar a : f32") == "scalar: the scalar has another dtype");
 }
 
@@ -308,8 +297,8 @@ TEST_CASE("kernel: loads and stores at computed places") {
 
 TEST_CASE("kernel: what is updated is loaded only where it is stored, and before") {
   auto kernel = [](const char* load, const char* store) {
-    Kernel k = parse_kernel(std::string("kernel @g(x: f32 inout[16]) {\n  axes i: 8 parallel\n  map i : %0 = load x[") +
-                            load + "] : f32\n  map i : store x[" + store + "], %0\n}\n");
+    Kernel k = parse_kernel(std::string("kernel @g(x: f32 inout[16]) {\n  axes i: 8 parallel\n  map i : %0 = load x[") + load +
+                            "] : f32\n  map i : store x[" + store + "], %0\n}\n");
     return k;
   };
   CHECK_NOTHROW(verify(kernel("i + 3", "i + 3")));

@@ -158,7 +158,8 @@ TEST_CASE("looptree: tiles of a warp print, parse and keep to their types") {
     CAPTURE(to);
     std::string changed = text;
     changed.replace(changed.find(from), std::strlen(from), to);
-    for (size_t at; changed.find("cpu") != std::string::npos && (at = changed.find("shared")) != std::string::npos;) changed.replace(at, 6, "local");
+    for (size_t at; changed.find("cpu") != std::string::npos && (at = changed.find("shared")) != std::string::npos;)
+      changed.replace(at, 6, "local");
     CHECK(error_of(changed).find(reason) != std::string::npos);
   }
 }
@@ -198,7 +199,8 @@ TEST_CASE("looptree: asynchronous copies print, parse, and come in an order in w
       {"wait 1", "wait 3", "more groups under way than there are stages"},
       {"mask %6\n      }\n", "mask %6\n        commit\n      }\n", "all threads come to a commit and a wait"},
       {"mask %6\n      }\n", "mask %6\n        wait 0\n      }\n", "all threads come to a commit and a wait"},
-      {"    for %5 in %1..%3 step 1 {\n      wait 1\n      barrier\n", "    wait 1\n    barrier\n    for %5 in %1..%3 step 1 {\n", "no wait follows"},
+      {"    for %5 in %1..%3 step 1 {\n      wait 1\n      barrier\n", "    wait 1\n    barrier\n    for %5 in %1..%3 step 1 {\n",
+       "no wait follows"},
       {"copy_async s[%2] from x", "copy_async o[%2] from x", "copy_async keeps the dtype"},
       {"copy_async s[%2] from x", "copy_async y[%2] from x", "copy_async fills shared memory"},
       {"copy_async s[%2] from x", "copy_async s[%2] from s", "copy_async reads global memory"},
@@ -235,8 +237,10 @@ TEST_CASE("looptree: a branch may hold a commit and a wait if all threads of a b
 }
 )";
   CHECK(error_of(text) == "");
-  const char* apart[][2] = {
-      {"sub %0, %2", "sub %0, %3"}, {"lt %5, %4", "lt %3, %4"}, {"%5 = sub %0, %2 : i32", "%5 = shuffle %0, %3 : i32"}, {"%5 = sub %0, %2 : i32", "%5 = load z[%1] : i32"}};
+  const char* apart[][2] = {{"sub %0, %2", "sub %0, %3"},
+                            {"lt %5, %4", "lt %3, %4"},
+                            {"%5 = sub %0, %2 : i32", "%5 = shuffle %0, %3 : i32"},
+                            {"%5 = sub %0, %2 : i32", "%5 = load z[%1] : i32"}};
   for (const auto& [from, to] : apart) {
     CAPTURE(to);
     std::string changed = text;
@@ -268,8 +272,11 @@ TEST_CASE("looptree: all threads of a block come to a barrier, also in a loop th
 }
 )";
   CHECK(error_of(text) == "");
-  const char* apart[][2] = {{"%5 in %1..%2", "%5 in %3..%2"}, {"%5 in %1..%2", "%5 in %1..%4"}, {"%8 in %5..%2", "%8 in %5..%3"},
-                            {"lt %5, %6", "lt %4, %6"},       {"lt %5, %6", "lt %5, %3"}};
+  const char* apart[][2] = {{"%5 in %1..%2", "%5 in %3..%2"},
+                            {"%5 in %1..%2", "%5 in %1..%4"},
+                            {"%8 in %5..%2", "%8 in %5..%3"},
+                            {"lt %5, %6", "lt %4, %6"},
+                            {"lt %5, %6", "lt %5, %3"}};
   for (const auto& [from, to] : apart) {
     CAPTURE(to);
     std::string changed = text;
@@ -292,10 +299,8 @@ TEST_CASE("looptree: the key leaves out names and numbering alone") {
   for (size_t at; (at = sparse.find("%24")) != std::string::npos;) sparse.replace(at, 3, "%924");
   CHECK(print(parse_looptree(sparse), false) == key);
 
-  const char* changes[][2] = {{"lanes=8", "lanes=4"},     {"unroll ", ""},
-                              {"step 8", "step 16"},      {"const -inf", "const inf"},
-                              {"local[64]", "local[65]"}, {"0..s0", "0..s1"},
-                              {" mask %10", ""},          {"max %17, %16", "max %16, %17"}};
+  const char* changes[][2] = {{"lanes=8", "lanes=4"},     {"unroll ", ""},    {"step 8", "step 16"}, {"const -inf", "const inf"},
+                              {"local[64]", "local[65]"}, {"0..s0", "0..s1"}, {" mask %10", ""},     {"max %17, %16", "max %16, %17"}};
   for (const auto& change : changes) {
     CHECK(print(parse_looptree(with(change[0], change[1])), false) != key);
   }
@@ -387,8 +392,7 @@ TEST_CASE("looptree: malformed text is refused with its place") {
     CAPTURE(rule[1]);
     CHECK(error_of(with(rule[0], rule[1])).find(rule[2]) != std::string::npos);
   }
-  std::string deep =
-      "looptree cpu {\n params sizes 1\n phase p: parallel %0 in 0..s0 { %1 = const true : bool\n";
+  std::string deep = "looptree cpu {\n params sizes 1\n phase p: parallel %0 in 0..s0 { %1 = const true : bool\n";
   for (int i = 0; i < 100000; ++i) deep += "if %1 {";
   CHECK(error_of(deep).find("nested too deeply") != std::string::npos);
 }

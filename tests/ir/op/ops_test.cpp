@@ -129,8 +129,7 @@ TEST_CASE("fma rounds once") {
 }
 
 TEST_CASE("erfinv inverts erf to the last bits") {
-  for (double x :
-       {1e-300, 1e-9, 1e-4, 0.1, 0.3, 0.4999, 0.5, 0.7, 0.9, 0.99, 0.999999, 1 - 1e-12, 1 - 0x1p-53}) {
+  for (double x : {1e-300, 1e-9, 1e-4, 0.1, 0.3, 0.4999, 0.5, 0.7, 0.9, 0.99, 0.999999, 1 - 1e-12, 1 - 0x1p-53}) {
     const double y = on_floats(Op::Erfinv, DType::F64, {x});
     const double back = x < 0.5 ? std::erf(y) / x - 1 : std::erfc(y) / (1 - x) - 1;
     CHECK_MESSAGE(std::fabs(back) < 2e-14, x);

@@ -43,8 +43,7 @@ TEST_CASE("half: rounding agrees with the nearest neighbour found by search") {
     const uint16_t h = float_to_half(value);
     const float error = std::fabs(rounded - value);
     if (h > 0 && error > std::fabs(half_to_float(static_cast<uint16_t>(h - 1)) - value)) FAIL_CHECK(value);
-    if (h < 0x7bff && error > std::fabs(half_to_float(static_cast<uint16_t>(h + 1)) - value))
-      FAIL_CHECK(value);
+    if (h < 0x7bff && error > std::fabs(half_to_float(static_cast<uint16_t>(h + 1)) - value)) FAIL_CHECK(value);
   }
 }
 
@@ -110,8 +109,7 @@ TEST_CASE("constants print so that they parse to the same bits") {
 }
 
 TEST_CASE("text that is no value of the type is refused") {
-  for (const char* text : {"", "1.5", "256", "-1", "true", "0x10", "1 "})
-    CHECK_FALSE(parse_constant(text, DType::U8));
+  for (const char* text : {"", "1.5", "256", "-1", "true", "0x10", "1 "}) CHECK_FALSE(parse_constant(text, DType::U8));
   for (const char* text : {"", "infinity", "nan(0x1)", "nan(0x7fc00000", "1.0f", "+1", "1e999", "--1"}) {
     CHECK_FALSE(parse_constant(text, DType::F32));
   }

@@ -123,9 +123,7 @@ TEST_CASE("options: a malformed value keeps the default and warns once, naming w
   }
 }
 
-TEST_CASE("options: an empty variable is an unset one") {
-  CHECK(parse({{"TENON_THREADS", ""}}).warnings.empty());
-}
+TEST_CASE("options: an empty variable is an unset one") { CHECK(parse({{"TENON_THREADS", ""}}).warnings.empty()); }
 
 TEST_CASE("options: set and read from several threads") {
   Options before = options();

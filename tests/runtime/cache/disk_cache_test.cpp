@@ -196,9 +196,8 @@ TEST_CASE("disk cache: another owner's entry is a miss") {
 TEST_CASE("disk cache: places where no directory can be") {
   TempDirectory t;
   write_file(t.path + "/file", "x");
-  for (const std::string& path :
-       {t.path + "/file", t.path + "/file/below", std::string("/proc/no/such"), std::string(),
-        std::string("relative"), std::string("/") + std::string(5000, 'x')}) {
+  for (const std::string& path : {t.path + "/file", t.path + "/file/below", std::string("/proc/no/such"), std::string(),
+                                  std::string("relative"), std::string("/") + std::string(5000, 'x')}) {
     DiskCache c(DiskCache::config_for(path, 1 << 20));
     CHECK_FALSE(c.usable());
     c.store("k", "v");

@@ -41,11 +41,12 @@ std::vector<double> run(int64_t rows, int64_t columns) {
 }
 
 struct Tier {
-  explicit Tier(int tier, const std::string& cache = {}) : options([&](Options& o) {
-      o.first_tier = tier;
-      o.disk_cache = !cache.empty();
-      o.cache_dir = cache;
-    }) {
+  explicit Tier(int tier, const std::string& cache = {})
+      : options([&](Options& o) {
+          o.first_tier = tier;
+          o.disk_cache = !cache.empty();
+          o.cache_dir = cache;
+        }) {
     CompileBehind::global().wait();
     clear_caches();
     reset_counters();

@@ -64,8 +64,7 @@ TEST_CASE("allocator: the slack of a size class is bounded and classes grow with
 TEST_CASE("allocator: blocks are aligned, writable and recycled") {
   Supply::reset();
   Allocator a(Supply::source(), 0, kNoCacheLimit);
-  for (size_t bytes : {size_t{1}, size_t{64}, size_t{65}, size_t{1000}, size_t{1} << 20,
-                       (size_t{2} << 20) + 1, size_t{5} << 20}) {
+  for (size_t bytes : {size_t{1}, size_t{64}, size_t{65}, size_t{1000}, size_t{1} << 20, (size_t{2} << 20) + 1, size_t{5} << 20}) {
     CAPTURE(bytes);
     void* first = a.allocate(bytes);
     CHECK(reinterpret_cast<uintptr_t>(first) % 64 == 0);

@@ -27,11 +27,12 @@ double quota_with(const Files& files) {
 }
 
 const std::string kGroups = "/proc/self/cgroup", kMounts = "/proc/self/mountinfo", kTop = "/sys/fs/cgroup";
-const std::pair<std::string, std::string> kMountedV2{kMounts, "24 1 0:5 / /proc rw - proc proc rw\n"
-                                                              "30 23 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n"};
-const std::pair<std::string, std::string> kMountedV1{
-    kMounts, "33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-             "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"};
+const std::pair<std::string, std::string> kMountedV2{kMounts,
+                                                     "24 1 0:5 / /proc rw - proc proc rw\n"
+                                                     "30 23 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n"};
+const std::pair<std::string, std::string> kMountedV1{kMounts,
+                                                     "33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+                                                     "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"};
 
 }  // namespace
 
@@ -44,7 +45,8 @@ TEST_CASE("cpu quota: version 2, the least over the groups around the process") 
   CHECK(with({{kTop + "/a.slice/b.scope/cpu.max", "50000 100000\n"}}) == 0.5);
   CHECK(with({{kTop + "/a.slice/b.scope/cpu.max", "max 100000\n"}}) == kNone);
   CHECK(with({{kTop + "/a.slice/b.scope/cpu.max", "max 100000\n"}, {kTop + "/a.slice/cpu.max", "250000 100000\n"}}) == 2.5);
-  CHECK(with({{kTop + "/a.slice/b.scope/cpu.max", "400000 100000\n"}, {kTop + "/a.slice/cpu.max", "300000 100000\n"},
+  CHECK(with({{kTop + "/a.slice/b.scope/cpu.max", "400000 100000\n"},
+              {kTop + "/a.slice/cpu.max", "300000 100000\n"},
               {kTop + "/cpu.max", "200000 100000"}}) == 2);
   for (const char* damaged : {"", "\n", "max", "50000", "50000 ", "50000 0\n", "-1 100000\n", "x y\n", "0 100000\n"}) {
     CAPTURE(damaged);
@@ -56,9 +58,9 @@ TEST_CASE("cpu quota: version 2 in a namespace of its own, and at other places")
   const std::pair<std::string, std::string> limit{kTop + "/cpu.max", "150000 100000\n"};
   CHECK(quota_with({{kGroups, "0::/\n"}, kMountedV2, limit}) == 1.5);
   CHECK(quota_with({{kGroups, "0::/../other\n"}, kMountedV2, limit}) == 1.5);
-  CHECK(quota_with({{kGroups, "0::/app"},
-                    {kMounts, "1 2 0:1 /app /own\\040groups rw - cgroup2 none rw"},
-                    {"/own groups/cpu.max", "3000 1000"}}) == 3);
+  CHECK(quota_with(
+            {{kGroups, "0::/app"}, {kMounts, "1 2 0:1 /app /own\\040groups rw - cgroup2 none rw"}, {"/own groups/cpu.max", "3000 1000"}}) ==
+        3);
   CHECK(quota_with({{kGroups, "0::/app"}, {kMounts, "1 2 0:1 /ap /g rw - cgroup2 none rw"}, {"/g/app/cpu.max", "1 2"}}) == 0.5);
 }
 

@@ -26,9 +26,8 @@ TEST_CASE("each indexed operation, alone and between others") {
   for (const char* op : {"scatter.set", "scatter.add", "scatter.mul", "scatter.max", "scatter.min"}) {
     check(std::string("graph @g(%x: f32[5,3], %i: i64[4,3], %v: f32[4,3]) {\n  %0 = ") + op +
           " %x, %i, %v dim=0 : f32[5,3]\n  %1 = mul %0, %0 : f32[5,3]\n  return %0, %1\n}");
-    check(std::string(
-              "graph @g(%x: f32[3,5], %i: i64[3,4], %v: f32[3,4]) {\n  %n = neg %x : f32[3,5]\n  %0 = ") +
-          op + " %n, %i, %v dim=1 : f32[3,5]\n  %1 = mul %0, %n : f32[3,5]\n  return %1\n}");
+    check(std::string("graph @g(%x: f32[3,5], %i: i64[3,4], %v: f32[3,4]) {\n  %n = neg %x : f32[3,5]\n  %0 = ") + op +
+          " %n, %i, %v dim=1 : f32[3,5]\n  %1 = mul %0, %n : f32[3,5]\n  return %1\n}");
   }
   check(R"(graph @g(%x: f32[5,3], %i: i64[4,3]) {
     %0 = neg %x : f32[5,3]
@@ -41,8 +40,7 @@ TEST_CASE("each indexed operation, alone and between others") {
 TEST_CASE("a scatter's index that is the same along a row is read once a row") {
   for (const char* index : {"[4,1]", "[1,6]", "[1,1]"}) {
     for (const char* dim : {"0", "1"}) {
-      check(std::string("graph @g(%x: f32[5,6], %i: i64") + index +
-            ", %v: f32[4,6]) {\n  %0 = expand %i [4,6] : i64[4,6]\n" +
+      check(std::string("graph @g(%x: f32[5,6], %i: i64") + index + ", %v: f32[4,6]) {\n  %0 = expand %i [4,6] : i64[4,6]\n" +
             "  %1 = scatter.add %x, %0, %v dim=" + dim + " : f32[5,6]\n  return %1\n}");
     }
   }
@@ -61,15 +59,14 @@ TEST_CASE("scans along the last dim, another one, and of one line") {
       const std::string text = of;
       const auto space = text.find(' ');
       const std::string t = types[next++ % 3] + text.substr(0, space);
-      check("graph @g(%x: " + t + ") {\n  %0 = neg %x : " + t + "\n  %1 = " + op + " %0" +
-            text.substr(space) + " : " + t + "\n  %2 = mul %1, %x : " + t + "\n  return %1, %2\n}");
+      check("graph @g(%x: " + t + ") {\n  %0 = neg %x : " + t + "\n  %1 = " + op + " %0" + text.substr(space) + " : " + t +
+            "\n  %2 = mul %1, %x : " + t + "\n  return %1, %2\n}");
     }
   }
 }
 
 TEST_CASE("sorting, through views and constants") {
-  for (const char* attributes :
-       {"dim=0 descending=0", "dim=1 descending=0", "dim=0 descending=1", "dim=1 descending=1"}) {
+  for (const char* attributes : {"dim=0 descending=0", "dim=1 descending=0", "dim=0 descending=1", "dim=1 descending=1"}) {
     check(std::string(R"(graph @g(%x: f32[7,40]) {
     %0 = permute %x [1,0] : f32[40,7]
     %1 = sort %0 )") +
@@ -96,8 +93,7 @@ TEST_CASE("a routine reads what the kernel that reads its result reads too") {
   })");
 }
 
-TEST_CASE(
-    "sorting: every dtype, every kind of line, nan and signed zeros, the same on any number of threads") {
+TEST_CASE("sorting: every dtype, every kind of line, nan and signed zeros, the same on any number of threads") {
   const double odd[] = {0.0, -0.0, std::nan(""), HUGE_VAL, -HUGE_VAL, -1.0, 1.0, 1e-40, -1e-40, 65504.0};
   for (int t = 0; t < ir::kDTypeCount; ++t) {
     const auto dtype = static_cast<ir::DType>(t);
@@ -106,8 +102,7 @@ TEST_CASE(
       HostTensor x = HostTensor::zeros(dtype, shape);
       for (int64_t i = 0; i < x.numel(); ++i) {
         const int64_t mixed = i * 7919 % 251;
-        x.set(i, mixed % 5 == 0 ? ir::constant(dtype, ir::is_float(dtype) ? odd[mixed % 10] : 0.0)
-                                : ir::constant(dtype, mixed - 100));
+        x.set(i, mixed % 5 == 0 ? ir::constant(dtype, ir::is_float(dtype) ? odd[mixed % 10] : 0.0) : ir::constant(dtype, mixed - 100));
       }
       for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim) {
         for (bool descending : {false, true}) {
@@ -125,13 +120,11 @@ TEST_CASE(
 
 TEST_CASE("sorting: one long line is cut into pieces for the threads") {
   const int64_t count = 300'001;
-  ir::NodeRef x =
-      input_of(ir::Dims{count}, [](int64_t i) { return static_cast<double>(i * 7919 % 1009) - 500; });
+  ir::NodeRef x = input_of(ir::Dims{count}, [](int64_t i) { return static_cast<double>(i * 7919 % 1009) - 500; });
   const auto* values = static_cast<const float*>(buffer_of(*x)->data());
   std::vector<int64_t> expected(static_cast<size_t>(count));
   std::iota(expected.begin(), expected.end(), 0);
-  std::stable_sort(expected.begin(), expected.end(),
-                   [&](int64_t a, int64_t b) { return values[a] < values[b]; });
+  std::stable_sort(expected.begin(), expected.end(), [&](int64_t a, int64_t b) { return values[a] < values[b]; });
   for (int threads : {1, 2, 3}) {
     CAPTURE(threads);
     WithOptions options([&](Options& o) { o.threads = threads; });
@@ -149,12 +142,10 @@ TEST_CASE("scatter: wide rows on several threads, sums in order") {
   ir::NodeRef index = input_of(
       shape, [](int64_t i) { return static_cast<double>(i * 31 % 5); }, ir::DType::I64);
   ir::NodeRef value = input_of(shape, [](int64_t i) { return static_cast<double>(i % 97) / 3; });
-  for (ir::Op op :
-       {ir::Op::Scatter, ir::Op::ScatterAdd, ir::Op::ScatterMul, ir::Op::ScatterMax, ir::Op::ScatterMin}) {
+  for (ir::Op op : {ir::Op::Scatter, ir::Op::ScatterAdd, ir::Op::ScatterMul, ir::Op::ScatterMax, ir::Op::ScatterMin}) {
     auto placeholder = [](const ir::NodeRef& n) { return ir::make_input(n->dtype(), n->shape()); };
     ir::NodeRef node = ir::scatter(op, placeholder(base), placeholder(index), placeholder(value), 0);
-    HostTensor expected =
-        codegen::interpret(ir::Graph::of({{node}}), {value_of(*base), value_of(*index), value_of(*value)})[0];
+    HostTensor expected = codegen::interpret(ir::Graph::of({{node}}), {value_of(*base), value_of(*index), value_of(*value)})[0];
     ir::NodeRef result = ir::scatter(op, base, index, value, 0);
     evaluate({result});
     CHECK(same_elements(value_of(*result), expected));
@@ -191,8 +182,7 @@ TEST_CASE("scatter: a base that nobody else needs is written in place") {
 
 TEST_CASE("routines are seen in history, explain and dump") {
   WithOptions options;
-  ir::NodeRef sorted =
-      ir::sort(input_of(ir::Dims{10}, [](int64_t i) { return static_cast<double>(-i); }), 0, true);
+  ir::NodeRef sorted = ir::sort(input_of(ir::Dims{10}, [](int64_t i) { return static_cast<double>(-i); }), 0, true);
   CHECK(explain({&sorted, 1}).find("kernel 0 @sort\n  schedule   routine\n") != std::string::npos);
   CHECK(dump({&sorted, 1}, Stage::Kernel).find("call @sort(") == 0);
   CHECK(dump({&sorted, 1}, Stage::LLVM).find("sort %0 dim=0 descending=1") != std::string::npos);

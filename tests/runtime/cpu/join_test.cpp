@@ -24,7 +24,8 @@ std::vector<std::string> kernels_of(std::initializer_list<ir::NodeRef> roots) {
 using Names = std::vector<std::string>;
 
 ir::NodeRef counting(ir::Dims shape, ir::DType dtype = ir::DType::F32) {
-  return input_of(shape, [](int64_t i) { return static_cast<double>(i % 101); }, dtype);
+  return input_of(
+      shape, [](int64_t i) { return static_cast<double>(i % 101); }, dtype);
 }
 
 }  // namespace
@@ -34,7 +35,10 @@ TEST_CASE("cat of parts in memory, of views of them, of values and of constants"
     const std::string t = dtype;
     for (const char* dim : {"0", "1", "2"}) {  // whole blocks, rows, and elements apart
       check("graph @g(%x: " + t + "[3,4,5], %y: " + t + "[3,4,5]) {\n  %0 = cat %x, %y, %x dim=" + dim + " : " + t +
-            (*dim == '0' ? "[9,4,5]" : *dim == '1' ? "[3,12,5]" : "[3,4,15]") + "\n  return %0\n}");
+            (*dim == '0'   ? "[9,4,5]"
+             : *dim == '1' ? "[3,12,5]"
+                           : "[3,4,15]") +
+            "\n  return %0\n}");
     }
   }
   check(R"(graph @roll(%x: f32[40,17]) {
@@ -88,7 +92,8 @@ TEST_CASE("cat of parts in memory, of views of them, of values and of constants"
 
 TEST_CASE("a cat larger than the caches, of blocks and of rows that begin anywhere in a line") {
   const auto numbers = [](ir::Dims shape) {
-    return input_of(shape, [](int64_t i) { return static_cast<double>(i); }, ir::DType::I64);
+    return input_of(
+        shape, [](int64_t i) { return static_cast<double>(i); }, ir::DType::I64);
   };
   const auto check_elements = [](const ir::NodeRef& x, const ir::NodeRef& y, const ir::NodeRef& joined, int64_t dim) {
     const HostTensor result = value_of(*joined);
@@ -119,8 +124,8 @@ TEST_CASE("what reads a cat of few parts takes it in, and loads at the borders w
   for (const char* shape : {"[7,3]", "[7,16]", "[7,40]", "[1,5]"}) {
     const std::string s = shape, n = s.substr(1, s.find(',') - 1), m = s.substr(s.find(',') + 1, s.size() - s.find(',') - 2);
     const std::string wide = "[" + n + "," + std::to_string(2 * std::stoi(m)) + "]";
-    check("graph @g(%x: f32" + s + ", %y: f32" + s + ") {\n  %0 = cat %x, %y dim=1 : f32" + wide +
-          "\n  %1 = abs %0 : f32" + wide + "\n  %2 = reduce.sum %1 dims=[1] : f32[" + n + ",1]\n  return %1, %2\n}");
+    check("graph @g(%x: f32" + s + ", %y: f32" + s + ") {\n  %0 = cat %x, %y dim=1 : f32" + wide + "\n  %1 = abs %0 : f32" + wide +
+          "\n  %2 = reduce.sum %1 dims=[1] : f32[" + n + ",1]\n  return %1, %2\n}");
     check("graph @p(%x: u8" + s + ") {\n  %c = const 3 : u8[]\n  %0 = pad %x, %c lo=[1,2] hi=[0,1] : u8[" +
           std::to_string(std::stoi(n) + 1) + "," + std::to_string(std::stoi(m) + 3) + "]\n  %1 = add %0, %0 : u8[" +
           std::to_string(std::stoi(n) + 1) + "," + std::to_string(std::stoi(m) + 3) + "]\n  return %1\n}");

@@ -80,13 +80,20 @@ TEST_CASE("select: every dtype, every kind of line and place, what sort gives") 
   for (int t = 0; t < ir::kDTypeCount; ++t) {
     const auto dtype = static_cast<DType>(t);
     CAPTURE(ir::name(dtype));
-    for (const ir::Dims& shape : {ir::Dims{1}, ir::Dims{3, 40}, ir::Dims{5, 100}, ir::Dims{2, 700, 3}, ir::Dims{2, 5000}, ir::Dims{130, 37}}) {
+    for (const ir::Dims& shape :
+         {ir::Dims{1}, ir::Dims{3, 40}, ir::Dims{5, 100}, ir::Dims{2, 700, 3}, ir::Dims{2, 5000}, ir::Dims{130, 37}}) {
       for (int kind = 0; kind < 3; ++kind) {
         const HostTensor x = elements(dtype, shape, kind);
         for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim) {
           const int64_t size = shape[static_cast<size_t>(dim)];
-          for (auto [first, count] : {std::pair<int64_t, int64_t>{0, 1}, {0, 5}, {0, size}, {size / 2, 1}, {size / 3, size / 4},
-                                      {size - 1, 1}, {0, size / 3}, {size / 10, 3}}) {
+          for (auto [first, count] : {std::pair<int64_t, int64_t>{0, 1},
+                                      {0, 5},
+                                      {0, size},
+                                      {size / 2, 1},
+                                      {size / 3, size / 4},
+                                      {size - 1, 1},
+                                      {0, size / 3},
+                                      {size / 10, 3}}) {
             if (count < 1 || first + count > size) continue;
             CAPTURE(first);
             CAPTURE(count);
@@ -99,7 +106,7 @@ TEST_CASE("select: every dtype, every kind of line and place, what sort gives") 
 }
 
 TEST_CASE("select: one long line on several threads") {
-  const std::pair<int64_t, int64_t> parts[] = {{0, 1},       {0, 10},           {0, 1000}, {100'000, 1},
+  const std::pair<int64_t, int64_t> parts[] = {{0, 1},       {0, 10},          {0, 1000}, {100'000, 1},
                                                {100'000, 2}, {66'000, 20'000}, {0, 5000}, {199'990, 11}};
   size_t next = 0;  // a slow build takes one part at a time, in turn
   for (int threads : {1, 2, 3}) {
@@ -150,8 +157,7 @@ TEST_CASE("masks: one whose count is another is an error and nothing is written"
   for (int64_t wrong : {count_of(mask) - 1, count_of(mask) + 1}) {
     const NodeRef places = ir::nonzero(input_of(mask), wrong), rows = ir::compress(x, input_of(mask), wrong);
     const NodeRef written = ir::scatter_mask(x, input_of(mask), input_of(elements(DType::F32, ir::Dims{wrong, 1}, 2)));
-    for (const NodeRef& node : {places, rows, written})
-      CHECK_THROWS_WITH(evaluate({node}), doctest::Contains("true elements"));
+    for (const NodeRef& node : {places, rows, written}) CHECK_THROWS_WITH(evaluate({node}), doctest::Contains("true elements"));
     CHECK(element(x, 3) == ir::to_double(elements(DType::F32, ir::Dims{100, 1}, 1).get(3)));
   }
 }

@@ -2,9 +2,9 @@
 // values compiles nothing.
 #include <doctest/doctest.h>
 
-#include "runtime/plan/batches.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/history/history.h"
+#include "runtime/plan/batches.h"
 #include "runtime/under_switches.h"
 
 using namespace tenon;

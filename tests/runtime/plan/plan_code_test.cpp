@@ -5,9 +5,9 @@
 #include "ir/graph/attention.h"
 #include "ir/looptree/looptree.h"
 #include "passes/fusion/fusion.h"
-#include "runtime/plan/analysis.h"
-#include "runtime/device/device.h"
 #include "runtime/cache/lowered_kernels.h"
+#include "runtime/device/device.h"
+#include "runtime/plan/analysis.h"
 #include "runtime/plan/plan_code.h"
 
 using namespace tenon;
@@ -37,7 +37,8 @@ class Trees {
     passes::FusedKernel fused = call_of(h);
     ir::signature(fused.work).buffers[0].unaligned = unaligned;
     const size_t number = code_.lower(fused.work, runtime::host_device(), options_, settings_);
-    const passes::Lowered &made = code_.lowered(number), wanted = compiler::lower(fused.work, runtime::host_device().target(options_), settings_);
+    const passes::Lowered &made = code_.lowered(number),
+                          wanted = compiler::lower(fused.work, runtime::host_device().target(options_), settings_);
     CHECK(ir::same_code(made.whole_tree(), wanted.tree));
     CHECK(made.sizes == wanted.sizes);
     CHECK(made.phase_cost == wanted.phase_cost);

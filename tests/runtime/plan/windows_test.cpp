@@ -21,13 +21,9 @@ constexpr int64_t kRows = 40, kColumns = 24;
 NodeRef matrix() {
   return input_of(Shape{kRows, kColumns}, [](int64_t i) { return static_cast<double>(i); });
 }
-NodeRef rows(const NodeRef& x, int64_t first, int64_t count) {
-  return ir::slice(x, Shape{first, 0}, Shape{1, 1}, Shape{count, kColumns});
-}
+NodeRef rows(const NodeRef& x, int64_t first, int64_t count) { return ir::slice(x, Shape{first, 0}, Shape{1, 1}, Shape{count, kColumns}); }
 NodeRef row(const NodeRef& x, int64_t i) { return ir::reshape(rows(x, i, 1), Shape{kColumns}); }
-NodeRef with_row(const NodeRef& x, int64_t i, const NodeRef& value) {
-  return ir::update(x, value, Shape{1}, i * kColumns);
-}
+NodeRef with_row(const NodeRef& x, int64_t i, const NodeRef& value) { return ir::update(x, value, Shape{1}, i * kColumns); }
 NodeRef sum(const NodeRef& x) { return ir::reduce(Op::Sum, x, Shape{0}); }
 NodeRef twice(const NodeRef& x) { return ir::binary(Op::Mul, x, scalar(2.5, x->shape())); }
 
@@ -50,24 +46,14 @@ const Form kForms[] = {
        return twice(ir::slice(x, Shape{i, 3}, Shape{1, 1}, Shape{1, 1}));
      },
      true},
-    {"a column",
-     [](const NodeRef& x, int64_t i, int64_t) {
-       return sum(ir::strided(x, Shape{kRows}, Shape{kColumns}, i % kColumns));
-     },
+    {"a column", [](const NodeRef& x, int64_t i, int64_t) { return sum(ir::strided(x, Shape{kRows}, Shape{kColumns}, i % kColumns)); },
      true},
-    {"two rows",
-     [](const NodeRef& x, int64_t i, int64_t j) { return ir::binary(Op::Sub, row(x, i), row(x, j)); }, true},
-    {"all and a row",
-     [](const NodeRef& x, int64_t i, int64_t) {
-       return ir::binary(Op::Sub, x, ir::expand(rows(x, i, 1), x->shape()));
-     },
+    {"two rows", [](const NodeRef& x, int64_t i, int64_t j) { return ir::binary(Op::Sub, row(x, i), row(x, j)); }, true},
+    {"all and a row", [](const NodeRef& x, int64_t i, int64_t) { return ir::binary(Op::Sub, x, ir::expand(rows(x, i, 1), x->shape())); },
      true},
-    {"a write", [](const NodeRef& x, int64_t i, int64_t j) { return with_row(x, i, scalar(double(j) + 2, Shape{kColumns})); },
-     true},
-    {"a write of what is there",
-     [](const NodeRef& x, int64_t i, int64_t) { return with_row(x, i, twice(row(x, i))); }, true},
-    {"a write of another row",
-     [](const NodeRef& x, int64_t i, int64_t j) { return with_row(x, i, twice(row(x, j))); }, false},
+    {"a write", [](const NodeRef& x, int64_t i, int64_t j) { return with_row(x, i, scalar(double(j) + 2, Shape{kColumns})); }, true},
+    {"a write of what is there", [](const NodeRef& x, int64_t i, int64_t) { return with_row(x, i, twice(row(x, i))); }, true},
+    {"a write of another row", [](const NodeRef& x, int64_t i, int64_t j) { return with_row(x, i, twice(row(x, j))); }, false},
     {"two writes",
      [](const NodeRef& x, int64_t i, int64_t j) {
        return with_row(with_row(x, i, scalar(7, Shape{kColumns})), j, scalar(8, Shape{kColumns}));
@@ -168,8 +154,12 @@ TEST_CASE("windows: an update of what turns out to be an updated buffer writes w
     return ir::make_node(op, std::span(operands.begin(), operands.size()), ints, {}, ir::Folding::Off);
   };
   const Between betweens[] = {
-      [](const NodeRef& x) { return make(Op::Min, {x, x}, {}); },
-      [](const NodeRef& x) { return make(Op::Mul, {scalar(1.0, x->shape()), x}, {}); },
+      [](const NodeRef& x) {
+        return make(Op::Min, {x, x}, {});
+      },
+      [](const NodeRef& x) {
+        return make(Op::Mul, {scalar(1.0, x->shape()), x}, {});
+      },
       [](const NodeRef& x) { return make(Op::Neg, {make(Op::Neg, {x}, {})}, {}); },
       [](const NodeRef& x) { return make(Op::Reshape, {make(Op::Reshape, {x}, Shape{kRows * kColumns})}, x->shape()); },
   };
@@ -188,12 +178,8 @@ TEST_CASE("windows: an update of what turns out to be an updated buffer writes w
 }
 
 TEST_CASE("windows: of an input that only windows read the size is not in the key") {
-  const auto input = [](int64_t rows) {
-    return input_of(Shape{rows, 4}, [](int64_t i) { return static_cast<double>(i); });
-  };
-  const auto two_rows = [](const NodeRef& x, int64_t first) {
-    return ir::slice(x, Shape{first, 0}, Shape{1, 1}, Shape{2, 4});
-  };
+  const auto input = [](int64_t rows) { return input_of(Shape{rows, 4}, [](int64_t i) { return static_cast<double>(i); }); };
+  const auto two_rows = [](const NodeRef& x, int64_t first) { return ir::slice(x, Shape{first, 0}, Shape{1, 1}, Shape{2, 4}); };
   // As many elements as an input of four rows: that one's memory is not taken over for it, since another
   // one's would not fit.
   const auto graph = [&](const NodeRef& x) {
@@ -204,8 +190,7 @@ TEST_CASE("windows: of an input that only windows read the size is not in the ke
   CHECK(key_of(four) == key_of(nine));
   CHECK(key_of(sum(input(4))) != key_of(sum(input(9))));
   const auto with_all = [&](const NodeRef& x) {
-    return ir::binary(Op::Add, ir::reduce(Op::Sum, x, Shape{0, 1}),
-                      ir::slice(x, Shape{1, 1}, Shape{1, 1}, Shape{1, 1}));
+    return ir::binary(Op::Add, ir::reduce(Op::Sum, x, Shape{0, 1}), ir::slice(x, Shape{1, 1}, Shape{1, 1}, Shape{1, 1}));
   };
   CHECK(key_of(with_all(input(4))) != key_of(with_all(input(9))));
   for (int64_t rows : {4, 9, 5, 4}) {
@@ -239,7 +224,9 @@ TEST_CASE("windows: where pads put single rows is no part of the key") {
           Shape lo(rank), hi(rank);
           for (size_t d = 0; d < rank; ++d) {
             const int64_t room = form.outer[d] - form.inner[d];
-            lo[d] = form.inner[d] != 1 ? std::min<int64_t>(1, room) : round == 0 ? 0 : static_cast<int64_t>(random()) % (room + 1);  // at first all are equal
+            lo[d] = form.inner[d] != 1 ? std::min<int64_t>(1, room)
+                    : round == 0       ? 0
+                                       : static_cast<int64_t>(random()) % (room + 1);  // at first all are equal
             hi[d] = room - lo[d];
           }
           const NodeRef padded = ir::pad(x, scalar(form.fill, {}), lo, hi);
@@ -283,8 +270,8 @@ class Rounds {
  public:
   Rounds(uint64_t seed, bool reference) : seed_(seed), reference_(reference) {
     for (int64_t t = 0; t < kTensors; ++t) {
-      state_.push_back(input_of(Shape{kCount / 6, 6}, [t](int64_t i) { return static_cast<double>((i * 7 + t * 5) % 31); },
-                                DType::I32));
+      state_.push_back(input_of(
+          Shape{kCount / 6, 6}, [t](int64_t i) { return static_cast<double>((i * 7 + t * 5) % 31); }, DType::I32));
     }
   }
 
@@ -357,8 +344,7 @@ class Rounds {
 
   NodeRef expression() {
     NodeRef value = operand();
-    for (int64_t n = form(form(6) == 0 ? 10 : 3); n > 0; --n)
-      value = ir::binary(form(2) == 0 ? Op::Add : Op::Sub, value, operand());
+    for (int64_t n = form(form(6) == 0 ? 10 : 3); n > 0; --n) value = ir::binary(form(2) == 0 ? Op::Add : Op::Sub, value, operand());
     return value;
   }
 

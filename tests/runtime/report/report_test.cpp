@@ -18,12 +18,12 @@
 #include "ir/looptree/looptree.h"
 #include "runtime/base/code_version.h"
 #include "runtime/base/evaluation_mutex.h"
-#include "runtime/run/evaluation.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/history/history.h"
 #include "runtime/history/profiler.h"
-#include "runtime/temp_directory.h"
 #include "runtime/history/ticks.h"
+#include "runtime/run/evaluation.h"
+#include "runtime/temp_directory.h"
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -91,8 +91,7 @@ TEST_CASE("explain: kernels with their figures, and why neighbours stayed apart"
   // A value that feeds a reduction over one axis and a reader along the other cannot be one kernel.
   NodeRef x = input_of(Shape{64, 64}, [](int64_t i) { return static_cast<double>(i); });
   NodeRef a = ir::reduce(Op::Sum, x, Shape{0}),
-          b = ir::reduce(Op::Sum, ir::unary(Op::Exp, ir::binary(Op::Mul, x, ir::expand(a, x->shape()))),
-                         Shape{1});
+          b = ir::reduce(Op::Sum, ir::unary(Op::Exp, ir::binary(Op::Mul, x, ir::expand(a, x->shape()))), Shape{1});
   std::vector<NodeRef> apart{b};
   std::string two = explain(apart);
   CAPTURE(two);
@@ -236,7 +235,8 @@ TEST_CASE("history: the last launches, oldest first") {
   for (size_t i = 0; i < kHistoryLimit + 10; i += 2) {
     const auto copied = static_cast<int64_t>(i);
     const std::lock_guard lock(evaluation_mutex());
-    record_launches(std::array{LaunchRecord{&facts, 0, 0, CacheState::Memory, copied}, LaunchRecord{&facts, 0, 0, CacheState::Memory, copied + 1}});
+    record_launches(
+        std::array{LaunchRecord{&facts, 0, 0, CacheState::Memory, copied}, LaunchRecord{&facts, 0, 0, CacheState::Memory, copied + 1}});
   }
   std::vector<KernelRecord> records = kernel_history();
   REQUIRE(records.size() == kHistoryLimit);
@@ -298,16 +298,14 @@ TEST_CASE("code version: names this build, the same each time") {
 }
 
 TEST_CASE("report: TENON_DUMP=passes names each step and shows what it changed, in a folder that it makes") {
-  std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("tenon-dump-" + std::to_string(getpid())) / "deep";
+  std::filesystem::path folder = std::filesystem::temp_directory_path() / ("tenon-dump-" + std::to_string(getpid())) / "deep";
   {
     WithOptions options([&](Options& o) {
       o.dump = kDumpPasses;
       o.dump_dir = folder.string();
       o.plan_cache = false;
     });
-    evaluate({ir::unary(
-        Op::Exp, ir::unary(Op::Neg, input_of(std::vector<int64_t>{4}, [](int64_t i) { return i * 0.5; })))});
+    evaluate({ir::unary(Op::Exp, ir::unary(Op::Neg, input_of(std::vector<int64_t>{4}, [](int64_t i) { return i * 0.5; })))});
   }
   std::string text;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -315,8 +313,7 @@ TEST_CASE("report: TENON_DUMP=passes names each step and shows what it changed, 
     text.assign(std::istreambuf_iterator<char>(in), {});
   }
   std::filesystem::remove_all(folder.parent_path());
-  CHECK(text.starts_with(
-      "--- graph before the steps\ngraph @graph(%x0: f32[4]) {\n  %0 = neg %x0 : f32[4]\n"));
+  CHECK(text.starts_with("--- graph before the steps\ngraph @graph(%x0: f32[4]) {\n  %0 = neg %x0 : f32[4]\n"));
   CHECK(text.find("--- simplify changes nothing\n") != std::string::npos);
   CHECK(text.find("--- expand-math\nkernel @neg_exp(") != std::string::npos);
   size_t at = 0;

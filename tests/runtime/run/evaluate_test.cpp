@@ -12,9 +12,9 @@
 
 #include "runtime/base/compile_behind.h"
 #include "runtime/cpu/allocator.h"
+#include "runtime/cpu/thread_pool.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/temp_directory.h"
-#include "runtime/cpu/thread_pool.h"
 #include "support/random_graph.h"
 
 using namespace tenon;
@@ -22,7 +22,6 @@ using namespace tenon::runtime;
 using namespace tenon::test;
 
 namespace {
-
 
 double ramp(int64_t i) { return static_cast<double>(i % 1000) * 0.25 - 20; }
 
@@ -114,7 +113,8 @@ TEST_CASE("evaluate: a plan that runs often is made again, for the length of its
   struct Case {
     int64_t rows, columns, plans;
   };
-  for (const auto& [rows, columns, plans] : {Case{600, 9, 2}, {600, 32, 2}, {2000, 3, 2}, {600, 200, 2}, {9000, 3, 1}, {1, 200, 1}, {10, 3, 1}}) {
+  for (const auto& [rows, columns, plans] :
+       {Case{600, 9, 2}, {600, 32, 2}, {2000, 3, 2}, {600, 200, 2}, {9000, 3, 1}, {1, 200, 1}, {10, 3, 1}}) {
     CAPTURE(rows);
     CAPTURE(columns);
     clear_caches();
@@ -295,8 +295,7 @@ TEST_CASE("evaluate: a held view of a computed value stores the value, not a cop
   NodeRef x = input_of(Shape{4, 6}, ramp);
   NodeRef base = ir::binary(Op::Add, x, x);
   Held view(ir::permute(base, Shape{1, 0}));
-  Held big(
-      ir::expand(ir::reshape(x, Shape{1, 4, 6}), Shape{100, 4, 6}));  // of an input: free to keep pending
+  Held big(ir::expand(ir::reshape(x, Shape{1, 4, 6}), Shape{100, 4, 6}));  // of an input: free to keep pending
   NodeRef y = ir::unary(Op::Neg, view.node);
   NodeRef z = ir::reduce(Op::Sum, big.node, Shape{0});
   evaluate({y, z});
@@ -313,8 +312,7 @@ TEST_CASE("evaluate: an output takes over an input that nobody else needs") {
   Shape shape{3000};
   auto make = [&] { return input_of(shape, ramp); };
   auto expect = [&](const NodeRef& y) {
-    for (int64_t i : {0, 1, 1499, 2999})
-      CHECK(element(y, i) == static_cast<double>(static_cast<float>(ramp(i) * ramp(i))));
+    for (int64_t i : {0, 1, 1499, 2999}) CHECK(element(y, i) == static_cast<double>(static_cast<float>(ramp(i) * ramp(i))));
   };
   SUBCASE("a dead input is taken over, at any size") {
     for (int64_t n : {1, 3, 17, 64, 1000, 4096, 5003, 70001}) {
@@ -326,8 +324,7 @@ TEST_CASE("evaluate: an output takes over an input that nobody else needs") {
       evaluate({y});
       CHECK(buffer_of(*y)->data() == memory);
       codegen::HostTensor seen = value_of(*y);
-      for (int64_t i = 0; i < n; ++i)
-        REQUIRE(ir::to_double(seen.get(i)) == static_cast<double>(static_cast<float>(ramp(i) * ramp(i))));
+      for (int64_t i = 0; i < n; ++i) REQUIRE(ir::to_double(seen.get(i)) == static_cast<double>(static_cast<float>(ramp(i) * ramp(i))));
     }
   }
   SUBCASE("through a chain of kernels and a dying intermediate") {
@@ -432,8 +429,7 @@ TEST_CASE("evaluate: out of memory leaves the graph pending and usable") {
   NodeRef y = chain(x, 4);
   evaluate({y});  // the plan exists; only memory is missing below
   y = chain(x, 4);
-  Allocator::Source nothing{[](size_t) -> void* { return nullptr; },
-                            [](void* p, size_t n) { Allocator::system_source().release(p, n); }};
+  Allocator::Source nothing{[](size_t) -> void* { return nullptr; }, [](void* p, size_t n) { Allocator::system_source().release(p, n); }};
   Allocator::Source old = Allocator::global().set_source(nothing);
   CHECK_THROWS_AS(evaluate({y}), OutOfMemory);
   Allocator::global().set_source(old);
@@ -465,8 +461,7 @@ TEST_CASE("evaluate: results are the same bits with 1 and 4 threads") {
     WithOptions options([&](Options& o) { o.threads = threads; });
     NodeRef x = input_of(shape, [](int64_t i) { return static_cast<double>(i * 7919 % 10007) * 1e-3; });
     NodeRef rows = ir::reduce(Op::Sum, x, Shape{1}), columns = ir::reduce(Op::Sum, x, Shape{0});
-    NodeRef all = ir::reduce(Op::Sum, x, Shape{0, 1}),
-            t = ir::unary(Op::Exp, ir::permute(ir::unary(Op::Neg, x), Shape{1, 0}));
+    NodeRef all = ir::reduce(Op::Sum, x, Shape{0, 1}), t = ir::unary(Op::Exp, ir::permute(ir::unary(Op::Neg, x), Shape{1, 0}));
     evaluate({rows, columns, all, t});
     CHECK(ThreadPool::global().threads() == threads);
     for (const NodeRef& n : {rows, columns, all, t}) results[which].push_back(value_of(*n));
@@ -479,8 +474,7 @@ TEST_CASE("evaluate: the interpreter is a backend too") {
   WithOptions options([](Options& o) { o.backend = Options::Backend::Interpreter; });
   NodeRef x = input_of(Shape{30}, ramp);
   NodeRef y = chain(x, 5);
-  codegen::HostTensor expected =
-      codegen::interpret(ir::Graph::of(std::vector<NodeRef>{y}), {value_of(*x)})[0];
+  codegen::HostTensor expected = codegen::interpret(ir::Graph::of(std::vector<NodeRef>{y}), {value_of(*x)})[0];
   clear_kernel_history();
   evaluate({y});
   CHECK(same_elements(value_of(*y), expected));
@@ -598,8 +592,7 @@ TEST_CASE("evaluate: a cached plan of 20 operations on 16 elements costs microse
     NodeRef y = chain(x, 20);
     auto begin = std::chrono::steady_clock::now();
     evaluate({y});
-    best = std::min(
-        best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+    best = std::min(best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
   }
   MESSAGE("20 operations on 16 elements: " << best << " us");
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -40,8 +40,8 @@ std::string difference(const std::vector<HostTensor>& got, const std::vector<Hos
       a.set(0, got[k].get(i));
       b.set(0, expected[k].get(i));
       if (same_elements(a, b)) continue;
-      return "output " + std::to_string(k) + " element " + std::to_string(i) + ": " +
-             ir::print(got[k].get(i)) + " instead of " + ir::print(expected[k].get(i));
+      return "output " + std::to_string(k) + " element " + std::to_string(i) + ": " + ir::print(got[k].get(i)) + " instead of " +
+             ir::print(expected[k].get(i));
     }
   }
   return "no difference";
@@ -62,13 +62,9 @@ void check_graph(const ir::Graph& graph, uint64_t seed, const Compare& compare) 
   std::string problem = outcome(compare, graph);
   if (problem.empty()) return;
   // A smaller graph must fail in the same way: an exception is no wrong value.
-  auto kind = [](const std::string& text) {
-    return text.starts_with("exception") ? 'e' : text.empty() ? 'o' : 'w';
-  };
-  ir::Graph small =
-      reduce_failing(graph, [&](const ir::Graph& g) { return kind(outcome(compare, g)) == kind(problem); });
-  std::string report = "seed " + std::to_string(seed) + ": " + problem +
-                       "\nreduced: " + outcome(compare, small) + "\n" + ir::print(small);
+  auto kind = [](const std::string& text) { return text.starts_with("exception") ? 'e' : text.empty() ? 'o' : 'w'; };
+  ir::Graph small = reduce_failing(graph, [&](const ir::Graph& g) { return kind(outcome(compare, g)) == kind(problem); });
+  std::string report = "seed " + std::to_string(seed) + ": " + problem + "\nreduced: " + outcome(compare, small) + "\n" + ir::print(small);
   FAIL_CHECK(report);
 }
 
@@ -132,8 +128,7 @@ TEST_CASE("fuzz: bytecode and compiled code give the interpreter's bits") {
     RandomGraphOptions shape;
     shape.operations = 5 + static_cast<int>(seed % 30);
     shape.folding = seed % 2 == 0 ? ir::Folding::On : ir::Folding::Off;
-    check_graph(random_graph(seed, shape), seed,
-                [&](const ir::Graph& g) { return compare_with_interpreter(g, seed); });
+    check_graph(random_graph(seed, shape), seed, [&](const ir::Graph& g) { return compare_with_interpreter(g, seed); });
   }
   MESSAGE(count << " graphs against the interpreter, seeds from " << first);
 }
@@ -146,8 +141,7 @@ TEST_CASE("fuzz: no switch changes a bit") {
     RandomGraphOptions shape;
     shape.operations = 5 + static_cast<int>(seed % 30);
     shape.transcendental = seed % 2 == 0;
-    check_graph(random_graph(seed, shape), seed,
-                [&](const ir::Graph& g) { return compare_variants(g, seed); });
+    check_graph(random_graph(seed, shape), seed, [&](const ir::Graph& g) { return compare_variants(g, seed); });
   }
   MESSAGE(count << " graphs under " << std::size(kVariants) << " switches, seeds from " << first);
 }

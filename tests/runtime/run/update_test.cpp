@@ -19,12 +19,8 @@ NodeRef matrix() {
 NodeRef row_value() {
   return input_of(Shape{kColumns}, [](int64_t i) { return static_cast<double>(i); });
 }
-NodeRef write_row(const NodeRef& x, const NodeRef& value, int64_t row) {
-  return ir::update(x, value, Shape{1}, row * kColumns);
-}
-NodeRef read_row(const NodeRef& x, int64_t row) {
-  return ir::strided(x, Shape{kColumns}, Shape{1}, row * kColumns);
-}
+NodeRef write_row(const NodeRef& x, const NodeRef& value, int64_t row) { return ir::update(x, value, Shape{1}, row * kColumns); }
+NodeRef read_row(const NodeRef& x, int64_t row) { return ir::strided(x, Shape{kColumns}, Shape{1}, row * kColumns); }
 const void* memory(const NodeRef& x) { return buffer_of(*x)->data(); }
 
 }  // namespace
@@ -108,8 +104,7 @@ TEST_CASE("update: a long chain of writes to one matrix never copies it") {
       double& at = column[static_cast<size_t>(i % kRows)];
       at = i % 3 == 0 ? at + 5 : 5;
     }
-    for (int64_t row = 0; row < kRows; ++row)
-      CHECK(element(x, row * kColumns + 5) == column[static_cast<size_t>(row)]);
+    for (int64_t row = 0; row < kRows; ++row) CHECK(element(x, row * kColumns + 5) == column[static_cast<size_t>(row)]);
   }
 }
 

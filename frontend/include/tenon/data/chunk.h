@@ -54,31 +54,27 @@ class ChunkDataReader {
 };
 
 struct ChunkDatasetOptions {
-  ChunkDatasetOptions(size_t preloader_count, size_t batch_size, size_t cache_size = 2048,
-                      size_t cross_chunk_shuffle_count = 1)
+  ChunkDatasetOptions(size_t preloader_count, size_t batch_size, size_t cache_size = 2048, size_t cross_chunk_shuffle_count = 1)
       : preloader_count_(preloader_count),
         batch_size_(batch_size),
         cache_size_(cache_size),
         cross_chunk_shuffle_count_(cross_chunk_shuffle_count) {
-    if (preloader_count == 0)
-      throw Error("Preloader count is 0. At least one preloader needs to be specified.");
+    if (preloader_count == 0) throw Error("Preloader count is 0. At least one preloader needs to be specified.");
     if (batch_size == 0) throw Error("Batch size is 0. A positive batch size needs to be specified.");
     if (cache_size == 0) throw Error("Cache size is 0. A positive cache size needs to be specified.");
     if (cache_size < batch_size)
-      throw Error(
-          "Cache size is less than batch size. Cache needs to be large enough to hold at least one batch.");
+      throw Error("Cache size is less than batch size. Cache needs to be large enough to hold at least one batch.");
     if (cross_chunk_shuffle_count == 0) throw Error("cross_chunk_shuffle_count needs to be greater than 0.");
   }
   TENON_ARG(size_t, preloader_count);  // threads that read
   TENON_ARG(size_t, batch_size);
-  TENON_ARG(size_t, cache_size);  // no further chunk is taken up while so many samples are there
+  TENON_ARG(size_t, cache_size);                 // no further chunk is taken up while so many samples are there
   TENON_ARG(size_t, cross_chunk_shuffle_count);  // chunks whose samples are mixed
 };
 
-template <typename ChunkReader, typename ChunkSampler = samplers::RandomSampler,
-          typename ExampleSampler = samplers::RandomSampler>
-class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, ChunkSampler, ExampleSampler>,
-                                                  typename ChunkReader::BatchType, size_t> {
+template <typename ChunkReader, typename ChunkSampler = samplers::RandomSampler, typename ExampleSampler = samplers::RandomSampler>
+class ChunkDataset final
+    : public StatefulDataset<ChunkDataset<ChunkReader, ChunkSampler, ExampleSampler>, typename ChunkReader::BatchType, size_t> {
  public:
   using UnwrappedBatchType = typename ChunkReader::BatchType;
   using BatchType = optional<UnwrappedBatchType>;
@@ -86,8 +82,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   using ExampleSamplerType = ExampleSampler;
 
   // `prepare` is called with the samples of a chunk before they are mixed.
-  ChunkDataset(ChunkReader chunk_reader, ChunkSampler chunk_sampler, ExampleSampler example_sampler,
-               ChunkDatasetOptions options, std::function<void(UnwrappedBatchType&)> prepare = {})
+  ChunkDataset(ChunkReader chunk_reader, ChunkSampler chunk_sampler, ExampleSampler example_sampler, ChunkDatasetOptions options,
+               std::function<void(UnwrappedBatchType&)> prepare = {})
       : reader_(std::move(chunk_reader)),
         chunk_sampler_(std::move(chunk_sampler)),
         example_sampler_(std::move(example_sampler)),
@@ -101,8 +97,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
       throw Error(
           "The requested batch size does not match with the initialized batch size.\n The requested batch "
           "size is " +
-          std::to_string(batch_size) + ", while the dataset is created with batch size equal to " +
-          std::to_string(options_.batch_size()));
+          std::to_string(batch_size) + ", while the dataset is created with batch size equal to " + std::to_string(options_.batch_size()));
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return samples_.size() >= batch_size || running_ == 0; });
     ended_ = samples_.empty();
@@ -244,10 +239,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     if (!order) throw Error("the example sampler of a ChunkDataset gives no order of a chunk's samples");
     for (size_t i : *order) {
       if (i >= samples.size()) throw IndexError("the example sampler of a ChunkDataset gives an index beyond its chunk");
-      if (skipped_ > 0)
-        --skipped_;
-      else
-        samples_.push_back({std::move(samples[i]), nullptr});
+      if (skipped_ > 0) --skipped_;
+      else samples_.push_back({std::move(samples[i]), nullptr});
     }
   }
 

@@ -87,8 +87,7 @@ class StatefulDataset : public BatchDataset<Self, optional<Batch>, BatchRequest>
   virtual void load(serialize::InputArchive&) { throw Error("this dataset has no load() of its own"); }
 };
 template <typename Self, typename Batch, typename BatchRequest>
-serialize::OutputArchive& operator<<(serialize::OutputArchive& archive,
-                                     const StatefulDataset<Self, Batch, BatchRequest>& dataset) {
+serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const StatefulDataset<Self, Batch, BatchRequest>& dataset) {
   return dataset.save(archive), archive;
 }
 template <typename Self, typename Batch, typename BatchRequest>
@@ -111,8 +110,7 @@ struct Mapped<optional<Batch>, Transform> {
 // A dataset whose batches go through a transform.
 template <typename Source, typename AppliedTransform>
 class MapDataset
-    : public BatchDataset<MapDataset<Source, AppliedTransform>,
-                          typename detail::Mapped<typename Source::BatchType, AppliedTransform>::type,
+    : public BatchDataset<MapDataset<Source, AppliedTransform>, typename detail::Mapped<typename Source::BatchType, AppliedTransform>::type,
                           typename Source::BatchRequestType> {
  public:
   using DatasetType = Source;
@@ -120,8 +118,7 @@ class MapDataset
   using BatchRequestType = typename Source::BatchRequestType;
   using OutputBatchType = typename detail::Mapped<typename Source::BatchType, AppliedTransform>::type;
 
-  MapDataset(Source dataset, AppliedTransform transform)
-      : dataset_(std::move(dataset)), transform_(std::move(transform)) {}
+  MapDataset(Source dataset, AppliedTransform transform) : dataset_(std::move(dataset)), transform_(std::move(transform)) {}
   OutputBatchType get_batch(BatchRequestType request) override {
     if constexpr (Source::is_stateful) {
       auto batch = dataset_.get_batch(std::move(request));
@@ -147,8 +144,8 @@ MapDataset<Source, Transform> map(Source dataset, Transform transform) {
 
 // One dataset for all copies of this: a loader's workers then share it.
 template <typename Underlying>
-class SharedBatchDataset : public BatchDataset<SharedBatchDataset<Underlying>, typename Underlying::BatchType,
-                                               typename Underlying::BatchRequestType> {
+class SharedBatchDataset
+    : public BatchDataset<SharedBatchDataset<Underlying>, typename Underlying::BatchType, typename Underlying::BatchRequestType> {
  public:
   using BatchType = typename Underlying::BatchType;
   using BatchRequestType = typename Underlying::BatchRequestType;
@@ -188,9 +185,7 @@ struct TensorDataset : Dataset<TensorDataset, TensorExample> {
 class PairDataset : public Dataset<PairDataset> {
  public:
   PairDataset(Tensor data, Tensor target);
-  Example<> get(size_t index) override {
-    return {detail::row_of(data_, index), detail::row_of(target_, index)};
-  }
+  Example<> get(size_t index) override { return {detail::row_of(data_, index), detail::row_of(target_, index)}; }
   optional<size_t> size() const override { return static_cast<size_t>(data_.size(0)); }
 
  private:
@@ -201,8 +196,7 @@ class PairDataset : public Dataset<PairDataset> {
 template <typename Source>
 class Subset : public Dataset<Subset<Source>, typename Source::ExampleType> {
  public:
-  Subset(Source dataset, std::vector<size_t> indices)
-      : dataset_(std::move(dataset)), indices_(std::move(indices)) {}
+  Subset(Source dataset, std::vector<size_t> indices) : dataset_(std::move(dataset)), indices_(std::move(indices)) {}
   typename Source::ExampleType get(size_t index) override {
     if (index >= indices_.size()) throw IndexError("list index out of range");
     return dataset_.get(indices_[index]);

@@ -58,8 +58,8 @@ namespace detail {
 
 // Where a loader stands, as the program sees it: what was made ahead does not count.
 struct LoaderPlace {
-  bool within = false;  // an epoch has begun and an iterator is in it
-  uint64_t epochs = 0;  // begun so far
+  bool within = false;                // an epoch has begun and an iterator is in it
+  uint64_t epochs = 0;                // begun so far
   uint64_t seed = 0, handed_out = 0;  // of the epoch: what the seeds of its batches are made of; batches so far
 
   void save(serialize::OutputArchive& archive) const;
@@ -84,7 +84,8 @@ class BatchMaker {
   BatchMaker& operator=(const BatchMaker&) = delete;
   ~BatchMaker() { join(); }
 
-  // Drops what is left of the last one, when the jobs that run are done: Error after the timeout. From a place within an epoch that epoch goes on.
+  // Drops what is left of the last one, when the jobs that run are done: Error after the timeout. From a place within an epoch that
+  // epoch goes on.
   void start_epoch(const LoaderPlace& from);
   LoaderPlace place() const;
   void push(std::unique_ptr<BatchJob> job);
@@ -282,19 +283,17 @@ class DataLoaderBase {
 
   std::weak_ptr<detail::Pass<DataLoaderBase>> pass_;
   optional<detail::LoaderPlace> loaded_;  // and not gone to
-  detail::BatchMaker maker_;  // dies first: its threads use the datasets
+  detail::BatchMaker maker_;              // dies first: its threads use the datasets
 };
 
 // Loads a dataset whose batches a sampler asks for. Each worker has its own copy of the dataset.
 template <typename Dataset, typename Sampler>
-class StatelessDataLoader
-    : public DataLoaderBase<Dataset, typename Dataset::BatchType, typename Sampler::BatchRequestType> {
+class StatelessDataLoader : public DataLoaderBase<Dataset, typename Dataset::BatchType, typename Sampler::BatchRequestType> {
   using Base = DataLoaderBase<Dataset, typename Dataset::BatchType, typename Sampler::BatchRequestType>;
 
  public:
   StatelessDataLoader(Dataset dataset, Sampler sampler, const DataLoaderOptions& options)
-      : Base(copies(std::move(dataset), options.workers()), FullDataLoaderOptions(options)),
-        sampler_(std::move(sampler)) {}
+      : Base(copies(std::move(dataset), options.workers()), FullDataLoaderOptions(options)), sampler_(std::move(sampler)) {}
   ~StatelessDataLoader() override { this->join(); }
 
   // Where the program stands in the order of the batches: what workers have made ahead does not count. A loader that was
@@ -354,10 +353,8 @@ class StatelessDataLoader
 
 // Loads a dataset that knows by itself what comes next.
 template <typename Dataset>
-class StatefulDataLoader : public DataLoaderBase<Dataset, typename Dataset::BatchType::value_type,
-                                                 typename Dataset::BatchRequestType> {
-  using Base =
-      DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType>;
+class StatefulDataLoader : public DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType> {
+  using Base = DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType>;
 
  public:
   StatefulDataLoader(Dataset dataset, const DataLoaderOptions& options)
@@ -366,9 +363,7 @@ class StatefulDataLoader : public DataLoaderBase<Dataset, typename Dataset::Batc
 
  private:
   void reset() override { this->datasets_[0]->reset(); }
-  optional<typename Dataset::BatchRequestType> get_batch_request() override {
-    return this->options_.batch_size;
-  }
+  optional<typename Dataset::BatchRequestType> get_batch_request() override { return this->options_.batch_size; }
 };
 
 template <typename T>
@@ -381,15 +376,12 @@ template <typename T>
 concept IsStateless = !T::is_stateful;
 
 template <IsStateless Dataset, IsSampler Sampler>
-std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset, Sampler sampler,
-                                                                        DataLoaderOptions options = {}) {
-  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler),
-                                                                 options);
+std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset, Sampler sampler, DataLoaderOptions options = {}) {
+  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler), options);
 }
 // With a sampler for the dataset's size.
 template <IsSampler Sampler = samplers::RandomSampler, IsStateless Dataset>
-std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset,
-                                                                        DataLoaderOptions options = {}) {
+std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset, DataLoaderOptions options = {}) {
   const optional<size_t> size = dataset.size();
   if (!size) throw Error("Expected the dataset to be sized in order to construct the Sampler");
   return make_data_loader(std::move(dataset), Sampler(*size), options);

@@ -33,8 +33,7 @@ class Queue {
     if (!timeout) {
       pushed_.wait(lock, is_there);
     } else if (!pushed_.wait_for(lock, *timeout, is_there)) {
-      throw Error("Timeout in DataLoader queue while waiting for next batch (timeout was " +
-                  std::to_string(timeout->count()) + " ms)");
+      throw Error("Timeout in DataLoader queue while waiting for next batch (timeout was " + std::to_string(timeout->count()) + " ms)");
     }
     T value = std::move(values_.front());
     values_.pop_front();
@@ -119,23 +118,19 @@ struct OrderedSequencer : Sequencer<Result> {
   using typename Sequencer<Result>::ResultProducer;
   explicit OrderedSequencer(size_t max_jobs) : buffer_(max_jobs) {}
   optional<Result> next(ResultProducer next_result) override {
-    if (buffer_.empty())
-      throw ValueError("an OrderedSequencer needs a place for each job that is under way, and has none");
+    if (buffer_.empty()) throw ValueError("an OrderedSequencer needs a place for each job that is under way, and has none");
     optional<Result>& due = buffer_[next_sequence_number_ % buffer_.size()];
     while (!due) {
       optional<Result> result = next_result();
       if (!result) {
         if (detail::buffer_contains_result(buffer_))
-          throw Error("an OrderedSequencer waits for result " + std::to_string(next_sequence_number_) +
-                      ", but the producer has ended");
+          throw Error("an OrderedSequencer waits for result " + std::to_string(next_sequence_number_) + ", but the producer has ended");
         return nullopt;
       }
       optional<Result>& place = buffer_[result->sequence_number % buffer_.size()];
-      if (result->sequence_number < next_sequence_number_ ||
-          result->sequence_number - next_sequence_number_ >= buffer_.size() || place)
-        throw Error("an OrderedSequencer with " + std::to_string(buffer_.size()) +
-                    " places waits for result " + std::to_string(next_sequence_number_) +
-                    " and cannot keep result " + std::to_string(result->sequence_number));
+      if (result->sequence_number < next_sequence_number_ || result->sequence_number - next_sequence_number_ >= buffer_.size() || place)
+        throw Error("an OrderedSequencer with " + std::to_string(buffer_.size()) + " places waits for result " +
+                    std::to_string(next_sequence_number_) + " and cannot keep result " + std::to_string(result->sequence_number));
       place = std::move(result);
     }
     ++next_sequence_number_;

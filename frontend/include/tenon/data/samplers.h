@@ -19,8 +19,7 @@ class Sampler {
  public:
   using BatchRequestType = BatchRequest;
   virtual ~Sampler() = default;
-  virtual void reset(
-      optional<size_t> new_size = nullopt) = 0;  // starts an epoch; another size from now on, if given
+  virtual void reset(optional<size_t> new_size = nullopt) = 0;  // starts an epoch; another size from now on, if given
   // At most `batch_size` further samples; nullopt when the epoch is over.
   virtual optional<BatchRequest> next(size_t batch_size) = 0;
   // Where in its epoch it stands: a sampler that was loaded goes on with the same batches. load throws an Error, and changes
@@ -79,10 +78,8 @@ class SeededSampler : public IndexSampler {
 // Python's: `num_samples` indices drawn with these weights, with or without putting back.
 class WeightedRandomSampler : public IndexSampler {
  public:
-  WeightedRandomSampler(std::vector<double> weights, size_t num_samples, bool replacement = true,
-                        optional<Generator> generator = nullopt);
-  void reset(
-      optional<size_t> new_size = nullopt) override;  // Error if a size is given: it is that of the weights
+  WeightedRandomSampler(std::vector<double> weights, size_t num_samples, bool replacement = true, optional<Generator> generator = nullopt);
+  void reset(optional<size_t> new_size = nullopt) override;  // Error if a size is given: it is that of the weights
   // Also the state of its generator, if it has one of its own.
   void save(serialize::OutputArchive& archive) const override;
   void load(serialize::InputArchive& archive) override;
@@ -114,14 +111,12 @@ class DistributedSampler : public IndexSampler {
 // LibTorch's shuffle, which depends on the epoch alone: all processes have the same.
 class DistributedRandomSampler : public DistributedSampler {
  public:
-  explicit DistributedRandomSampler(size_t size, size_t num_replicas = 1, size_t rank = 0,
-                                    bool allow_duplicates = true);
+  explicit DistributedRandomSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, bool allow_duplicates = true);
   void reset(optional<size_t> new_size = nullopt) override { start(new_size, true); }
 };
 class DistributedSequentialSampler : public DistributedSampler {
  public:
-  explicit DistributedSequentialSampler(size_t size, size_t num_replicas = 1, size_t rank = 0,
-                                        bool allow_duplicates = true);
+  explicit DistributedSequentialSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, bool allow_duplicates = true);
   void reset(optional<size_t> new_size = nullopt) override { start(new_size, false); }
 };
 

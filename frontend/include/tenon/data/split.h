@@ -19,14 +19,11 @@ namespace tenon::data {
 class SplitLengths {
  public:
   template <typename T>
-  requires std::is_arithmetic_v<T> SplitLengths(std::initializer_list<T> lengths)
-      : SplitLengths(std::vector<T>(lengths)) {}
+  requires std::is_arithmetic_v<T> SplitLengths(std::initializer_list<T> lengths) : SplitLengths(std::vector<T>(lengths)) {}
   template <typename T>
   requires std::is_arithmetic_v<T> SplitLengths(const std::vector<T>& lengths) {
-    if constexpr (std::is_integral_v<T>)
-      counts_.assign(lengths.begin(), lengths.end());
-    else
-      fractions_.assign(lengths.begin(), lengths.end());
+    if constexpr (std::is_integral_v<T>) counts_.assign(lengths.begin(), lengths.end());
+    else fractions_.assign(lengths.begin(), lengths.end());
   }
   SplitLengths(IntArrayRef lengths) : counts_(lengths.vec()) {}
   // The counts for `size` samples. ValueError unless they are all of them.
@@ -38,8 +35,7 @@ class SplitLengths {
 };
 
 // Disjoint random parts of 0..size-1 of these lengths, drawn as one randperm.
-std::vector<std::vector<int64_t>> random_split(int64_t size, const SplitLengths& lengths,
-                                               const optional<Generator>& generator = nullopt);
+std::vector<std::vector<int64_t>> random_split(int64_t size, const SplitLengths& lengths, const optional<Generator>& generator = nullopt);
 // The same parts of a dataset that has samples by index.
 template <typename T>
 concept HasSamples = requires(T dataset) {
@@ -49,8 +45,7 @@ template <HasSamples Source>
 std::vector<datasets::Subset<Source>> random_split(const Source& dataset, const SplitLengths& lengths,
                                                    const optional<Generator>& generator = nullopt) {
   std::vector<datasets::Subset<Source>> parts;
-  for (const std::vector<int64_t>& part :
-       random_split(static_cast<int64_t>(dataset.size().value()), lengths, generator))
+  for (const std::vector<int64_t>& part : random_split(static_cast<int64_t>(dataset.size().value()), lengths, generator))
     parts.emplace_back(dataset, std::vector<size_t>(part.begin(), part.end()));
   return parts;
 }
@@ -76,7 +71,6 @@ std::pair<Tensor, Tensor> train_test_indices(int64_t size, const TrainTestSplitO
 // Rows of a tensor: train, test.
 std::pair<Tensor, Tensor> train_test_split(const Tensor& rows, const TrainTestSplitOptions& options = {});
 // Rows of two tensors of one length: x_train, x_test, y_train, y_test. ValueError where scikit-learn has it.
-std::tuple<Tensor, Tensor, Tensor, Tensor> train_test_split(const Tensor& x, const Tensor& y,
-                                                            const TrainTestSplitOptions& options = {});
+std::tuple<Tensor, Tensor, Tensor, Tensor> train_test_split(const Tensor& x, const Tensor& y, const TrainTestSplitOptions& options = {});
 
 }  // namespace tenon::data

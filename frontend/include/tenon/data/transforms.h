@@ -25,8 +25,7 @@ template <typename Output, typename Input>
 class Function {
  public:
   template <typename F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, Function> && std::is_invocable_r_v<Output, F&, Input>)
-      Function(F function)
+  requires(!std::is_same_v<std::remove_cvref_t<F>, Function> && std::is_invocable_r_v<Output, F&, Input>) Function(F function)
       : held_(std::make_unique<Holder<F>>(std::move(function))) {}
   Function(const Function& other) : held_(other.held_->copy()) {}
   Function(Function&&) noexcept = default;
@@ -153,8 +152,7 @@ class TensorLambda : public TensorTransform<Target> {
 template <typename Target = Tensor>
 struct Normalize : TensorTransform<Target> {
   // One number for each channel, or one for all.
-  Normalize(ArrayRef<double> mean_, ArrayRef<double> stddev_)
-      : mean(column(mean_)), stddev(column(stddev_)) {}
+  Normalize(ArrayRef<double> mean_, ArrayRef<double> stddev_) : mean(column(mean_)), stddev(column(stddev_)) {}
   Tensor operator()(Tensor input) override { return detail::normalized(input, mean, stddev); }
   Tensor mean, stddev;
 

@@ -37,8 +37,7 @@ Tensor center_crop(const Tensor& image, IntArrayRef size);  // {height, width}, 
 Tensor pad(const Tensor& image, IntArrayRef padding, double fill = 0);
 // Resizes to {height, width}, or so that the shorter edge is `size` long. uint8 or float32. With antialias a
 // smaller image is a weighted mean of all of the larger one; bytes are rounded.
-Tensor resize(const Tensor& image, IntArrayRef size, Interpolation interpolation = Interpolation::Bilinear,
-              bool antialias = true);
+Tensor resize(const Tensor& image, IntArrayRef size, Interpolation interpolation = Interpolation::Bilinear, bool antialias = true);
 
 // --- the same as transforms, of single images and of datasets
 
@@ -69,12 +68,9 @@ class Normalize : public ImageTransform {
 
 class Resize : public ImageTransform {
  public:
-  explicit Resize(IntArrayRef size, Interpolation interpolation = Interpolation::Bilinear,
-                  bool antialias = true)
+  explicit Resize(IntArrayRef size, Interpolation interpolation = Interpolation::Bilinear, bool antialias = true)
       : size_(size.vec()), interpolation_(interpolation), antialias_(antialias) {}
-  Tensor operator()(const Tensor& image) const override {
-    return resize(image, size_, interpolation_, antialias_);
-  }
+  Tensor operator()(const Tensor& image) const override { return resize(image, size_, interpolation_, antialias_); }
 
  private:
   std::vector<int64_t> size_;
@@ -139,13 +135,9 @@ class RandomVerticalFlip : public ImageTransform {
 class RandomResizedCrop : public ImageTransform {
  public:
   explicit RandomResizedCrop(IntArrayRef size, std::array<double, 2> scale = {0.08, 1.0},
-                             std::array<double, 2> ratio = {3.0 / 4.0, 4.0 / 3.0},
-                             Interpolation interpolation = Interpolation::Bilinear, bool antialias = true)
-      : size_(size.vec()),
-        scale_(scale),
-        ratio_(ratio),
-        interpolation_(interpolation),
-        antialias_(antialias) {}
+                             std::array<double, 2> ratio = {3.0 / 4.0, 4.0 / 3.0}, Interpolation interpolation = Interpolation::Bilinear,
+                             bool antialias = true)
+      : size_(size.vec()), scale_(scale), ratio_(ratio), interpolation_(interpolation), antialias_(antialias) {}
   Tensor operator()(const Tensor& image) const override;
 
  private:

@@ -28,8 +28,8 @@ class AdaptiveLogSoftmaxWithLossImpl : public Module {  // input [N, in_features
   explicit AdaptiveLogSoftmaxWithLossImpl(AdaptiveLogSoftmaxWithLossOptions options);
   void reset_parameters();
   ASMoutput forward(const Operand& input, const Operand& target) const;  // target [N] or []: class indices, which are read and checked
-  Tensor log_prob(const Operand& input) const;  // [N, n_classes]
-  Tensor predict(const Operand& input) const;   // [N]: the most likely class
+  Tensor log_prob(const Operand& input) const;                           // [N, n_classes]
+  Tensor predict(const Operand& input) const;                            // [N]: the most likely class
   Tensor _get_full_log_prob(const Operand& input, const Operand& head_output) const;
   AdaptiveLogSoftmaxWithLossOptions options;
   std::vector<int64_t> cutoffs;  // and n_classes

@@ -82,9 +82,7 @@ AnyValue call_forward(M& module, const std::vector<AnyValue>& arguments, Signatu
       called = true;
     }
   };
-  [&]<size_t... Count>(std::index_sequence<Count...>) {
-    (attempt(std::make_index_sequence<Count>()), ...);
-  }
+  [&]<size_t... Count>(std::index_sequence<Count...>) { (attempt(std::make_index_sequence<Count>()), ...); }
   (std::make_index_sequence<most + 1>());
   if (!called) refuse_count(typeid(M), least, most, arguments.size());
   return result;
@@ -144,8 +142,7 @@ class AnyModule {
  private:
   template <typename M>
   static AnyValue call(M& module, const std::vector<AnyValue>& arguments) {
-    if constexpr (requires { module.forward_values(arguments); })
-      return module.forward_values(arguments);
+    if constexpr (requires { module.forward_values(arguments); }) return module.forward_values(arguments);
     else if constexpr (requires { detail::signature(&M::forward); })
       return detail::call_forward(module, arguments, decltype(detail::signature(&M::forward))());
     else  // overloaded, or a template
@@ -153,12 +150,9 @@ class AnyModule {
   }
   template <typename T>
   static AnyValue as_value(T&& value) {
-    if constexpr (std::is_same_v<std::decay_t<T>, AnyValue>)
-      return std::forward<T>(value);
-    else if constexpr (std::is_same_v<std::decay_t<T>, Operand>)
-      return AnyValue(Tensor(value));
-    else
-      return AnyValue(std::forward<T>(value));
+    if constexpr (std::is_same_v<std::decay_t<T>, AnyValue>) return std::forward<T>(value);
+    else if constexpr (std::is_same_v<std::decay_t<T>, Operand>) return AnyValue(Tensor(value));
+    else return AnyValue(std::forward<T>(value));
   }
   [[noreturn]] void refuse(const std::type_info& wanted) const;
   Module& held(const char* call) const;  // Error in the call's name if it is empty
@@ -189,8 +183,8 @@ class NamedAnyModule {
 class SequentialImpl : public Module {
   template <typename M>
   static constexpr bool Pushable = !std::is_base_of_v<SequentialImpl, std::remove_cvref_t<M>> &&
-                                   (std::is_base_of_v<Module, std::remove_cvref_t<M>> ||
-                                    std::is_convertible_v<M, AnyModule> || std::is_convertible_v<M, NamedAnyModule>);
+                                   (std::is_base_of_v<Module, std::remove_cvref_t<M>> || std::is_convertible_v<M, AnyModule> ||
+                                    std::is_convertible_v<M, NamedAnyModule>);
 
  public:
   SequentialImpl();
@@ -268,8 +262,8 @@ class ModuleListImpl : public Module {
   using Pointers = std::vector<std::shared_ptr<Module>>;
   ModuleListImpl() = default;
   template <typename... Modules>
-  requires(sizeof...(Modules) > 0 && !(std::is_base_of_v<ModuleListImpl, std::remove_cvref_t<Modules>> || ...)) explicit
-      ModuleListImpl(const Modules&... modules) {
+  requires(sizeof...(Modules) > 0 &&
+           !(std::is_base_of_v<ModuleListImpl, std::remove_cvref_t<Modules>> || ...)) explicit ModuleListImpl(const Modules&... modules) {
     (push_back(modules), ...);
   }
   void push_back(std::shared_ptr<Module> module);
@@ -279,9 +273,7 @@ class ModuleListImpl : public Module {
   }
   template <typename M>
   requires std::is_base_of_v<Module, std::remove_cvref_t<M>>
-  void push_back(M&& module) {
-    push_back(std::shared_ptr<Module>(std::make_shared<std::remove_cvref_t<M>>(std::forward<M>(module))));
-  }
+  void push_back(M&& module) { push_back(std::shared_ptr<Module>(std::make_shared<std::remove_cvref_t<M>>(std::forward<M>(module)))); }
   template <typename Container>
   void extend(const Container& modules) {
     for (const auto& module : modules) push_back(module);
@@ -333,10 +325,8 @@ class ModuleDictImpl : public Module {
   template <typename Container>
   void update(const Container& modules) {  // another dict, or pairs
     for (const auto& item : modules) {
-      if constexpr (requires { item.key(); })
-        insert(item.key(), item.value());
-      else
-        insert(item.first, item.second);
+      if constexpr (requires { item.key(); }) insert(item.key(), item.value());
+      else insert(item.first, item.second);
     }
   }
   void insert(const std::string& name, std::shared_ptr<Module> module);
@@ -373,8 +363,8 @@ class ParameterListImpl : public Module {
  public:
   ParameterListImpl() = default;
   template <typename... Tensors>
-  requires(sizeof...(Tensors) > 0 && (std::is_same_v<std::remove_cvref_t<Tensors>, Tensor> && ...)) explicit
-      ParameterListImpl(const Tensors&... tensors) {
+  requires(sizeof...(Tensors) > 0 &&
+           (std::is_same_v<std::remove_cvref_t<Tensors>, Tensor> && ...)) explicit ParameterListImpl(const Tensors&... tensors) {
     (append(tensors), ...);
   }
   void append(const Tensor& parameter);

@@ -76,40 +76,36 @@ struct ConvTransposeFuncOptions {
   TENON_ARG(int64_t, groups) = 1;
   TENON_ARG(ExpandingArray<D>, dilation) = 1;
 };
-#define TENON_FUNCTION(D)                                                                                  \
-  using Conv##D##dFuncOptions = ConvFuncOptions<D>;                                                        \
-  using ConvTranspose##D##dFuncOptions = ConvTransposeFuncOptions<D>;                                      \
+#define TENON_FUNCTION(D)                                                                                    \
+  using Conv##D##dFuncOptions = ConvFuncOptions<D>;                                                          \
+  using ConvTranspose##D##dFuncOptions = ConvTransposeFuncOptions<D>;                                        \
   Tensor conv##D##d(const Operand& input, const Operand& weight, const Conv##D##dFuncOptions& options = {}); \
-  Tensor conv_transpose##D##d(const Operand& input, const Operand& weight,                                   \
-                              const ConvTranspose##D##dFuncOptions& options = {});
+  Tensor conv_transpose##D##d(const Operand& input, const Operand& weight, const ConvTranspose##D##dFuncOptions& options = {});
 TENON_FUNCTION(1)
 TENON_FUNCTION(2)
 TENON_FUNCTION(3)
 #undef TENON_FUNCTION
 
 // --- pooling
-#define TENON_FUNCTION(D)                                                                                  \
-  using AvgPool##D##dFuncOptions = AvgPool##D##dOptions;                                                   \
-  using MaxPool##D##dFuncOptions = MaxPool##D##dOptions;                                                   \
-  using AdaptiveAvgPool##D##dFuncOptions = AdaptiveAvgPool##D##dOptions;                                   \
-  using AdaptiveMaxPool##D##dFuncOptions = AdaptiveMaxPool##D##dOptions;                                   \
-  struct MaxUnpool##D##dFuncOptions : MaxUnpoolArgs<D, MaxUnpool##D##dFuncOptions> {                       \
-    using MaxUnpoolArgs::MaxUnpoolArgs;                                                                    \
-    MaxUnpool##D##dFuncOptions(const MaxUnpool##D##dOptions& o) : MaxUnpoolArgs(o.kernel_size()) {         \
-      stride(o.stride()).padding(o.padding());                                                             \
-    }                                                                                                      \
-    TENON_ARG(optional<std::vector<int64_t>>, output_size) = nullopt;                                      \
-  };                                                                                                       \
-  Tensor avg_pool##D##d(const Operand& input, const AvgPool##D##dFuncOptions& options);                     \
-  Tensor max_pool##D##d(const Operand& input, const MaxPool##D##dFuncOptions& options);                     \
-  std::tuple<Tensor, Tensor> max_pool##D##d_with_indices(const Operand& input,                              \
-                                                         const MaxPool##D##dFuncOptions& options);         \
-  Tensor adaptive_avg_pool##D##d(const Operand& input, const AdaptiveAvgPool##D##dFuncOptions& options);    \
-  Tensor adaptive_max_pool##D##d(const Operand& input, const AdaptiveMaxPool##D##dFuncOptions& options);    \
-  std::tuple<Tensor, Tensor> adaptive_max_pool##D##d_with_indices(                                         \
-      const Operand& input, const AdaptiveMaxPool##D##dFuncOptions& options);                               \
-  Tensor max_unpool##D##d(const Operand& input, const Operand& indices,                                      \
-                          const MaxUnpool##D##dFuncOptions& options);
+#define TENON_FUNCTION(D)                                                                                                                 \
+  using AvgPool##D##dFuncOptions = AvgPool##D##dOptions;                                                                                  \
+  using MaxPool##D##dFuncOptions = MaxPool##D##dOptions;                                                                                  \
+  using AdaptiveAvgPool##D##dFuncOptions = AdaptiveAvgPool##D##dOptions;                                                                  \
+  using AdaptiveMaxPool##D##dFuncOptions = AdaptiveMaxPool##D##dOptions;                                                                  \
+  struct MaxUnpool##D##dFuncOptions : MaxUnpoolArgs<D, MaxUnpool##D##dFuncOptions> {                                                      \
+    using MaxUnpoolArgs::MaxUnpoolArgs;                                                                                                   \
+    MaxUnpool##D##dFuncOptions(const MaxUnpool##D##dOptions& o) : MaxUnpoolArgs(o.kernel_size()) {                                        \
+      stride(o.stride()).padding(o.padding());                                                                                            \
+    }                                                                                                                                     \
+    TENON_ARG(optional<std::vector<int64_t>>, output_size) = nullopt;                                                                     \
+  };                                                                                                                                      \
+  Tensor avg_pool##D##d(const Operand& input, const AvgPool##D##dFuncOptions& options);                                                   \
+  Tensor max_pool##D##d(const Operand& input, const MaxPool##D##dFuncOptions& options);                                                   \
+  std::tuple<Tensor, Tensor> max_pool##D##d_with_indices(const Operand& input, const MaxPool##D##dFuncOptions& options);                  \
+  Tensor adaptive_avg_pool##D##d(const Operand& input, const AdaptiveAvgPool##D##dFuncOptions& options);                                  \
+  Tensor adaptive_max_pool##D##d(const Operand& input, const AdaptiveMaxPool##D##dFuncOptions& options);                                  \
+  std::tuple<Tensor, Tensor> adaptive_max_pool##D##d_with_indices(const Operand& input, const AdaptiveMaxPool##D##dFuncOptions& options); \
+  Tensor max_unpool##D##d(const Operand& input, const Operand& indices, const MaxUnpool##D##dFuncOptions& options);
 TENON_FUNCTION(1)
 TENON_FUNCTION(2)
 TENON_FUNCTION(3)
@@ -167,8 +163,7 @@ struct InstanceNormFuncOptions {
   TENON_ARG(double, eps) = 1e-5;
 };
 struct LayerNormFuncOptions {
-  LayerNormFuncOptions(std::vector<int64_t> normalized_shape)
-      : normalized_shape_(std::move(normalized_shape)) {}
+  LayerNormFuncOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
   TENON_ARG(std::vector<int64_t>, normalized_shape);
   TENON_ARG(Tensor, weight) = {};
   TENON_ARG(Tensor, bias) = {};
@@ -188,8 +183,7 @@ struct NormalizeFuncOptions {
   TENON_ARG(optional<Tensor>, out) = nullopt;  // takes the result
 };
 using LocalResponseNormFuncOptions = LocalResponseNormOptions;
-Tensor batch_norm(const Operand& input, const Operand& running_mean, const Operand& running_var,
-                  const BatchNormFuncOptions& options = {});
+Tensor batch_norm(const Operand& input, const Operand& running_mean, const Operand& running_var, const BatchNormFuncOptions& options = {});
 Tensor instance_norm(const Operand& input, const InstanceNormFuncOptions& options = {});
 Tensor layer_norm(const Operand& input, const LayerNormFuncOptions& options);
 Tensor group_norm(const Operand& input, const GroupNormFuncOptions& options);
@@ -253,8 +247,7 @@ TENON_LOSS(poisson_nll_loss, PoissonNLLLoss, PoissonNLLLossOptions)
 TENON_LOSS(nll_loss, NLLLoss, NLLLossOptions)
 TENON_LOSS(cross_entropy, CrossEntropy, CrossEntropyLossOptions)
 #undef TENON_LOSS
-Tensor smooth_l1_loss(const Operand& input, const Operand& target, const SmoothL1LossFuncOptions& options,
-                      double beta);
+Tensor smooth_l1_loss(const Operand& input, const Operand& target, const SmoothL1LossFuncOptions& options, double beta);
 using CosineEmbeddingLossFuncOptions = CosineEmbeddingLossOptions;
 using MarginRankingLossFuncOptions = MarginRankingLossOptions;
 using TripletMarginLossFuncOptions = TripletMarginLossOptions;

@@ -41,10 +41,9 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingB
 // --- pooling
 using FractionalMaxPool2dFuncOptions = FractionalMaxPool2dOptions;
 using FractionalMaxPool3dFuncOptions = FractionalMaxPool3dOptions;
-#define TENON_FUNCTION(D)                                                                                       \
-  Tensor fractional_max_pool##D##d(const Tensor& input, const FractionalMaxPool##D##dFuncOptions& options);    \
-  std::tuple<Tensor, Tensor> fractional_max_pool##D##d_with_indices(                                           \
-      const Tensor& input, const FractionalMaxPool##D##dFuncOptions& options);
+#define TENON_FUNCTION(D)                                                                                   \
+  Tensor fractional_max_pool##D##d(const Tensor& input, const FractionalMaxPool##D##dFuncOptions& options); \
+  std::tuple<Tensor, Tensor> fractional_max_pool##D##d_with_indices(const Tensor& input, const FractionalMaxPool##D##dFuncOptions& options);
 TENON_FUNCTION(2)
 TENON_FUNCTION(3)
 #undef TENON_FUNCTION
@@ -68,10 +67,9 @@ Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& opti
 using MultilabelMarginLossFuncOptions = MultiLabelMarginLossOptions;
 using CTCLossFuncOptions = CTCLossOptions;
 using TripletMarginWithDistanceLossFuncOptions = TripletMarginWithDistanceLossOptions;
-Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target,
-                              const MultilabelMarginLossFuncOptions& options = {});
-Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
-                const Tensor& target_lengths, const CTCLossFuncOptions& options = {});
+Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, const MultilabelMarginLossFuncOptions& options = {});
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths,
+                const CTCLossFuncOptions& options = {});
 Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                                          const TripletMarginWithDistanceLossFuncOptions& options = {});
 

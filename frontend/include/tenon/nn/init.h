@@ -7,9 +7,8 @@
 namespace tenon::nn::init {
 
 using FanModeType = OneOf<Tag::FanIn, Tag::FanOut>;
-using NonlinearityType =
-    OneOf<Tag::Linear, Tag::Conv1D, Tag::Conv2D, Tag::Conv3D, Tag::ConvTranspose1D, Tag::ConvTranspose2D,
-          Tag::ConvTranspose3D, Tag::Sigmoid, Tag::Tanh, Tag::ReLU, Tag::LeakyReLU>;
+using NonlinearityType = OneOf<Tag::Linear, Tag::Conv1D, Tag::Conv2D, Tag::Conv3D, Tag::ConvTranspose1D, Tag::ConvTranspose2D,
+                               Tag::ConvTranspose3D, Tag::Sigmoid, Tag::Tanh, Tag::ReLU, Tag::LeakyReLU>;
 
 double calculate_gain(NonlinearityType nonlinearity, double param = 0.01);  // `param`: leaky_relu's slope
 
@@ -21,10 +20,8 @@ Tensor ones_(Tensor tensor);
 Tensor eye_(Tensor matrix);
 Tensor xavier_uniform_(Tensor tensor, double gain = 1.0);
 Tensor xavier_normal_(Tensor tensor, double gain = 1.0);
-Tensor kaiming_uniform_(Tensor tensor, double a = 0, FanModeType mode = kFanIn,
-                        NonlinearityType nonlinearity = kLeakyReLU);
-Tensor kaiming_normal_(Tensor tensor, double a = 0, FanModeType mode = kFanIn,
-                       NonlinearityType nonlinearity = kLeakyReLU);
+Tensor kaiming_uniform_(Tensor tensor, double a = 0, FanModeType mode = kFanIn, NonlinearityType nonlinearity = kLeakyReLU);
+Tensor kaiming_normal_(Tensor tensor, double a = 0, FanModeType mode = kFanIn, NonlinearityType nonlinearity = kLeakyReLU);
 // For the weight of a convolution, [out, in, window..] of 3 to 5 dims: keeps as many channels as there can be, in each group of `out`.
 Tensor dirac_(Tensor tensor, int64_t groups = 1);
 // A matrix of normal numbers, in each column a part of `sparsity` (0 to 1, rounded up) at random rows zero.

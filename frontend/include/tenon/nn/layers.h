@@ -10,15 +10,15 @@ namespace tenon {
 namespace detail {
 enum class RecurrentCell : uint8_t;
 }
-}
+}  // namespace tenon
 
 namespace tenon::nn {
 
 // --- layers that only forward to a function: the rows of layers.def
 namespace detail {
 inline void check_options(const auto&) {}
-void check_options(const DropoutOptions& options);   // ValueError if p is no probability
-void check_options(const HardtanhOptions& options);  // Error unless max_val is greater
+void check_options(const DropoutOptions& options);              // ValueError if p is no probability
+void check_options(const HardtanhOptions& options);             // Error unless max_val is greater
 void check_options(const FractionalMaxPool2dOptions& options);  // Error unless it has a size or a ratio
 void check_options(const FractionalMaxPool3dOptions& options);
 void check_options(const MultiMarginLossOptions& options);  // Error unless p is 1 or 2 and the weights a vector
@@ -29,9 +29,8 @@ template <typename Options>
 class LayerOf : public Module {
  public:
   template <typename... Args>
-  requires std::is_constructible_v<Options, Args...> explicit LayerOf(Args&&... args) : options(std::forward<Args>(args)...) {
-    detail::check_options(options);
-  }
+  requires std::is_constructible_v<Options, Args...>
+  explicit LayerOf(Args&&... args) : options(std::forward<Args>(args)...) { detail::check_options(options); }
   Options options;
 };
 
@@ -40,8 +39,8 @@ template <typename Options>
 class WeightedLossOf : public LayerOf<Options> {
  public:
   template <typename... Args>
-  requires std::is_constructible_v<Options, Args...> explicit WeightedLossOf(Args&&... args)
-      : LayerOf<Options>(std::forward<Args>(args)...), weight(add("weight", this->options.weight())) {
+  requires std::is_constructible_v<Options, Args...>
+  explicit WeightedLossOf(Args&&... args) : LayerOf<Options>(std::forward<Args>(args)...), weight(add("weight", this->options.weight())) {
     if constexpr (requires { this->options.pos_weight(); }) add("pos_weight", this->options.pos_weight());
   }
   Tensor weight;
@@ -51,35 +50,34 @@ class WeightedLossOf : public LayerOf<Options> {
   Tensor add(const char* name, const Tensor& given) { return this->register_buffer(name, given.defined() ? given.detach() : given); }
 };
 
-#define TENON_CLASS(Name, Base, constructors, parameters, ...) \
-  class Name##Impl : public Base {                             \
-   public:                                                     \
-    constructors;                                              \
-    Tensor forward parameters const;                           \
+#define TENON_CLASS(Name, Base, constructors, parameters, ...)       \
+  class Name##Impl : public Base {                                   \
+   public:                                                           \
+    constructors;                                                    \
+    Tensor forward parameters const;                                 \
     __VA_ARGS__ void pretty_print(std::ostream& out) const override; \
-  };                                                           \
+  };                                                                 \
   TENON_MODULE(Name);
 #define TENON_LAYER(Name, parameters, result, shown) \
   TENON_CLASS(Name, LayerOf<Name##Options>, using LayerOf<Name##Options>::LayerOf, parameters)
 #define TENON_PLAIN(Name, parameters, result) TENON_CLASS(Name, Module, Name##Impl() = default, parameters)
-#define TENON_POOL(Name, function, shown)                                                                             \
-  TENON_CLASS(Name, LayerOf<Name##Options>, using LayerOf<Name##Options>::LayerOf, (const Operand& input),              \
+#define TENON_POOL(Name, function, shown)                                                                  \
+  TENON_CLASS(Name, LayerOf<Name##Options>, using LayerOf<Name##Options>::LayerOf, (const Operand& input), \
               std::tuple<Tensor, Tensor> forward_with_indices(const Operand& input) const;)
-#define TENON_WEIGHTED(Name, function, shown)                                                                           \
-  TENON_CLASS(Name, WeightedLossOf<Name##Options>, using WeightedLossOf<Name##Options>::WeightedLossOf,                \
+#define TENON_WEIGHTED(Name, function, shown)                                                           \
+  TENON_CLASS(Name, WeightedLossOf<Name##Options>, using WeightedLossOf<Name##Options>::WeightedLossOf, \
               (const Operand& input, const Operand& target))
 #include "tenon/nn/layers.def"
 #undef TENON_CLASS
 
 // --- pooling, reversed
-#define TENON_UNPOOL(D)                                                                      \
-  class MaxUnpool##D##dImpl : public LayerOf<MaxUnpool##D##dOptions> {                       \
-   public:                                                                                   \
-    using LayerOf::LayerOf;                                                                  \
-    Tensor forward(const Operand& input, const Operand& indices,                             \
-                   const optional<std::vector<int64_t>>& output_size = nullopt) const;       \
-    void pretty_print(std::ostream& out) const override;                                     \
-  };                                                                                         \
+#define TENON_UNPOOL(D)                                                                                                              \
+  class MaxUnpool##D##dImpl : public LayerOf<MaxUnpool##D##dOptions> {                                                               \
+   public:                                                                                                                           \
+    using LayerOf::LayerOf;                                                                                                          \
+    Tensor forward(const Operand& input, const Operand& indices, const optional<std::vector<int64_t>>& output_size = nullopt) const; \
+    void pretty_print(std::ostream& out) const override;                                                                             \
+  };                                                                                                                                 \
   TENON_MODULE(MaxUnpool##D##d);
 TENON_UNPOOL(1)
 TENON_UNPOOL(2)
@@ -88,16 +86,14 @@ TENON_UNPOOL(3)
 
 // --- linear maps
 struct LinearOptions {
-  LinearOptions(int64_t in_features, int64_t out_features)
-      : in_features_(in_features), out_features_(out_features) {}
+  LinearOptions(int64_t in_features, int64_t out_features) : in_features_(in_features), out_features_(out_features) {}
   TENON_ARG(int64_t, in_features);
   TENON_ARG(int64_t, out_features);
   TENON_ARG(bool, bias) = true;
 };
 class LinearImpl : public Module {  // [*, in] -> [*, out]
  public:
-  LinearImpl(int64_t in_features, int64_t out_features)
-      : LinearImpl(LinearOptions(in_features, out_features)) {}
+  LinearImpl(int64_t in_features, int64_t out_features) : LinearImpl(LinearOptions(in_features, out_features)) {}
   explicit LinearImpl(const LinearOptions& options);
   void reset_parameters();
   Tensor forward(const Operand& input) const;
@@ -217,24 +213,23 @@ class ConvTransposeNdImpl : public Module {
   ConvTransposeOptions<D> options;
   Tensor weight, bias;
 };
-#define TENON_LAYER(D)                                                              \
-  using Conv##D##dOptions = ConvOptions<D>;                                         \
-  using ConvTranspose##D##dOptions = ConvTransposeOptions<D>;                       \
-  extern template class ConvNdImpl<D>;                                              \
-  extern template class ConvTransposeNdImpl<D>;                                     \
-  class Conv##D##dImpl : public ConvNdImpl<D> {                                     \
-   public:                                                                          \
-    using ConvNdImpl<D>::ConvNdImpl;                                                \
-    Conv##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> kernel_size)          \
-        : ConvNdImpl<D>(ConvOptions<D>(in, out, kernel_size)) {}                    \
-  };                                                                                \
-  class ConvTranspose##D##dImpl : public ConvTransposeNdImpl<D> {                   \
-   public:                                                                          \
-    using ConvTransposeNdImpl<D>::ConvTransposeNdImpl;                              \
-    ConvTranspose##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> kernel_size) \
-        : ConvTransposeNdImpl<D>(ConvTransposeOptions<D>(in, out, kernel_size)) {}  \
-  };                                                                                \
-  TENON_MODULE(Conv##D##d);                                                         \
+#define TENON_LAYER(D)                                                                                                              \
+  using Conv##D##dOptions = ConvOptions<D>;                                                                                         \
+  using ConvTranspose##D##dOptions = ConvTransposeOptions<D>;                                                                       \
+  extern template class ConvNdImpl<D>;                                                                                              \
+  extern template class ConvTransposeNdImpl<D>;                                                                                     \
+  class Conv##D##dImpl : public ConvNdImpl<D> {                                                                                     \
+   public:                                                                                                                          \
+    using ConvNdImpl<D>::ConvNdImpl;                                                                                                \
+    Conv##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> kernel_size) : ConvNdImpl<D>(ConvOptions<D>(in, out, kernel_size)) {} \
+  };                                                                                                                                \
+  class ConvTranspose##D##dImpl : public ConvTransposeNdImpl<D> {                                                                   \
+   public:                                                                                                                          \
+    using ConvTransposeNdImpl<D>::ConvTransposeNdImpl;                                                                              \
+    ConvTranspose##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> kernel_size)                                                 \
+        : ConvTransposeNdImpl<D>(ConvTransposeOptions<D>(in, out, kernel_size)) {}                                                  \
+  };                                                                                                                                \
+  TENON_MODULE(Conv##D##d);                                                                                                         \
   TENON_MODULE(ConvTranspose##D##d);
 TENON_LAYER(1)
 TENON_LAYER(2)
@@ -284,16 +279,16 @@ extern template class NormBase<true>;
 extern template class NormBase<false>;
 using BatchNormBase = NormBase<true>;
 using InstanceNormBase = NormBase<false>;
-#define TENON_NORM(Name, Kind)                                                   \
-  using Name##Options = Kind##Options;                                           \
-  class Name##Impl : public Kind##Base {                                         \
-   public:                                                                       \
-    using Kind##Base::Kind##Base;                                                \
+#define TENON_NORM(Name, Kind)                                                    \
+  using Name##Options = Kind##Options;                                            \
+  class Name##Impl : public Kind##Base {                                          \
+   public:                                                                        \
+    using Kind##Base::Kind##Base;                                                 \
     Name##Impl(int64_t num_features) : Kind##Base(Kind##Options(num_features)) {} \
-                                                                                 \
-   protected:                                                                    \
-    bool check_input_dim(const Tensor& input) const override;                    \
-  };                                                                             \
+                                                                                  \
+   protected:                                                                     \
+    bool check_input_dim(const Tensor& input) const override;                     \
+  };                                                                              \
   TENON_MODULE(Name);
 TENON_NORM(BatchNorm1d, BatchNorm)
 TENON_NORM(BatchNorm2d, BatchNorm)
@@ -311,8 +306,7 @@ struct LayerNormOptions {
 };
 class LayerNormImpl : public Module {
  public:
-  LayerNormImpl(std::vector<int64_t> normalized_shape)
-      : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
+  LayerNormImpl(std::vector<int64_t> normalized_shape) : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
   explicit LayerNormImpl(const LayerNormOptions& options);
   Tensor forward(const Operand& input) const;
   void pretty_print(std::ostream& out) const override;
@@ -322,8 +316,7 @@ class LayerNormImpl : public Module {
 TENON_MODULE(LayerNorm);
 
 struct GroupNormOptions {
-  GroupNormOptions(int64_t num_groups, int64_t num_channels)
-      : num_groups_(num_groups), num_channels_(num_channels) {}
+  GroupNormOptions(int64_t num_groups, int64_t num_channels) : num_groups_(num_groups), num_channels_(num_channels) {}
   TENON_ARG(int64_t, num_groups);
   TENON_ARG(int64_t, num_channels);
   TENON_ARG(double, eps) = 1e-5;
@@ -350,8 +343,7 @@ struct EmbeddingFromPretrainedOptions {
   TENON_ARG(bool, sparse) = false;
 };
 struct EmbeddingOptions {
-  EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
-      : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
+  EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim) : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
   TENON_ARG(int64_t, num_embeddings);
   TENON_ARG(int64_t, embedding_dim);
   TENON_ARG(optional<int64_t>, padding_idx) = nullopt;
@@ -372,8 +364,7 @@ struct EmbeddingBagFromPretrainedOptions {
   TENON_ARG(optional<int64_t>, padding_idx) = nullopt;
 };
 struct EmbeddingBagOptions {
-  EmbeddingBagOptions(int64_t num_embeddings, int64_t embedding_dim)
-      : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
+  EmbeddingBagOptions(int64_t num_embeddings, int64_t embedding_dim) : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
   TENON_ARG(int64_t, num_embeddings);
   TENON_ARG(int64_t, embedding_dim);
   TENON_ARG(optional<double>, max_norm) = nullopt;
@@ -421,8 +412,7 @@ class EmbeddingBag : public ModuleHolder<EmbeddingBagImpl> {
 // --- recurrent networks: input [time, batch, features], or [batch, time, features] if batch_first
 template <typename S>
 struct RecurrentArgs {
-  RecurrentArgs(int64_t input_size, int64_t hidden_size)
-      : input_size_(input_size), hidden_size_(hidden_size) {}
+  RecurrentArgs(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
   TENON_ARG_OF(S&, int64_t, input_size);
   TENON_ARG_OF(S&, int64_t, hidden_size);
   TENON_ARG_OF(S&, int64_t, num_layers) = 1;
@@ -480,7 +470,8 @@ class RNNImpl : public RecurrentBase {
   RNNImpl(int64_t input_size, int64_t hidden_size) : RNNImpl(RNNOptions(input_size, hidden_size)) {}
   explicit RNNImpl(const RNNOptions& options_) : RecurrentBase(options_, 1), options(options_) {}
   std::tuple<Tensor, Tensor> forward(const Operand& input, Tensor hx = {}) const;
-  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(const utils::rnn::PackedSequence& packed_input, Tensor hx = {}) const;
+  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(const utils::rnn::PackedSequence& packed_input,
+                                                                           Tensor hx = {}) const;
   RNNOptions options;
 
  private:
@@ -491,8 +482,7 @@ class LSTMImpl : public RecurrentBase {
  public:
   LSTMImpl(int64_t input_size, int64_t hidden_size) : LSTMImpl(LSTMOptions(input_size, hidden_size)) {}
   explicit LSTMImpl(const LSTMOptions& options_) : RecurrentBase(options_, 4), options(options_) {}
-  std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(const Operand& input,
-                                                         optional<std::tuple<Tensor, Tensor>> hx = {}) const;
+  std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(const Operand& input, optional<std::tuple<Tensor, Tensor>> hx = {}) const;
   std::tuple<utils::rnn::PackedSequence, std::tuple<Tensor, Tensor>> forward_with_packed_input(
       const utils::rnn::PackedSequence& packed_input, optional<std::tuple<Tensor, Tensor>> hx = {}) const;
   LSTMOptions options;
@@ -503,7 +493,8 @@ class GRUImpl : public RecurrentBase {
   GRUImpl(int64_t input_size, int64_t hidden_size) : GRUImpl(GRUOptions(input_size, hidden_size)) {}
   explicit GRUImpl(const GRUOptions& options_) : RecurrentBase(options_, 3), options(options_) {}
   std::tuple<Tensor, Tensor> forward(const Operand& input, Tensor hx = {}) const;
-  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(const utils::rnn::PackedSequence& packed_input, Tensor hx = {}) const;
+  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(const utils::rnn::PackedSequence& packed_input,
+                                                                           Tensor hx = {}) const;
   GRUOptions options;
 };
 TENON_MODULE(GRU);
@@ -580,13 +571,11 @@ struct MultiheadAttentionOptions {
 };
 class MultiheadAttentionImpl : public Module {
  public:
-  MultiheadAttentionImpl(int64_t embed_dim, int64_t num_heads)
-      : MultiheadAttentionImpl(MultiheadAttentionOptions(embed_dim, num_heads)) {}
+  MultiheadAttentionImpl(int64_t embed_dim, int64_t num_heads) : MultiheadAttentionImpl(MultiheadAttentionOptions(embed_dim, num_heads)) {}
   explicit MultiheadAttentionImpl(const MultiheadAttentionOptions& options);
   // The output [L, N, E], and the attention [N, L, S], averaged over the heads unless told otherwise.
-  std::tuple<Tensor, Tensor> forward(const Operand& query, const Operand& key, const Operand& value,
-                                     const Operand& key_padding_mask = {}, bool need_weights = true,
-                                     const Operand& attn_mask = {}, bool average_attn_weights = true) const;
+  std::tuple<Tensor, Tensor> forward(const Operand& query, const Operand& key, const Operand& value, const Operand& key_padding_mask = {},
+                                     bool need_weights = true, const Operand& attn_mask = {}, bool average_attn_weights = true) const;
   void _reset_parameters();
   MultiheadAttentionOptions options;
   bool _qkv_same_embed_dim;  // then one weight projects query, key and value, else each has its own

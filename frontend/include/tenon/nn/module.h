@@ -31,7 +31,9 @@ class ModuleHolder;
 
 // A holder, by what it says it contains.
 template <typename M>
-concept Holder = requires { typename M::ContainedType; };
+concept Holder = requires {
+  typename M::ContainedType;
+};
 
 class Module : public std::enable_shared_from_this<Module> {
  public:
@@ -55,8 +57,7 @@ class Module : public std::enable_shared_from_this<Module> {
   // another shape; then nothing was copied.
   void load_state_dict(const OrderedDict<std::string, Tensor>& state);
   std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
-  OrderedDict<std::string, std::shared_ptr<Module>> named_modules(const std::string& prefix = {},
-                                                                  bool include_self = true) const;
+  OrderedDict<std::string, std::shared_ptr<Module>> named_modules(const std::string& prefix = {}, bool include_self = true) const;
   std::vector<std::shared_ptr<Module>> children() const;
   OrderedDict<std::string, std::shared_ptr<Module>> named_children() const;
 
@@ -66,13 +67,10 @@ class Module : public std::enable_shared_from_this<Module> {
   using Pointer = std::shared_ptr<Module>;
   void apply(const Function<void(Module&)>& function);
   void apply(const Function<void(const Module&)>& function) const;
-  void apply(const Function<void(const std::string&, Module&)>& function,
-             const std::string& name_prefix = {});
-  void apply(const Function<void(const std::string&, const Module&)>& function,
-             const std::string& name_prefix = {}) const;
+  void apply(const Function<void(const std::string&, Module&)>& function, const std::string& name_prefix = {});
+  void apply(const Function<void(const std::string&, const Module&)>& function, const std::string& name_prefix = {}) const;
   void apply(const Function<void(const Pointer&)>& function) const;
-  void apply(const Function<void(const std::string&, const Pointer&)>& function,
-             const std::string& name_prefix = {}) const;
+  void apply(const Function<void(const std::string&, const Pointer&)>& function, const std::string& name_prefix = {}) const;
 
   virtual void train(bool on = true);
   void eval() { train(false); }
@@ -119,10 +117,8 @@ class Module : public std::enable_shared_from_this<Module> {
   // This module as that class or what that holder contains; null if it is another.
   template <typename M>
   auto* as() {
-    if constexpr (Holder<M>)
-      return dynamic_cast<typename M::ContainedType*>(this);
-    else
-      return dynamic_cast<M*>(this);
+    if constexpr (Holder<M>) return dynamic_cast<typename M::ContainedType*>(this);
+    else return dynamic_cast<M*>(this);
   }
   template <typename M>
   const auto* as() const {
@@ -192,8 +188,7 @@ class ModuleHolder {
   ModuleHolder(std::nullptr_t) {}
   ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}
   template <typename Head, typename... Tail>
-  requires(!std::is_base_of_v<ModuleHolder, std::decay_t<Head>> &&
-           !std::is_convertible_v<Head, std::shared_ptr<Contained>> &&
+  requires(!std::is_base_of_v<ModuleHolder, std::decay_t<Head>> && !std::is_convertible_v<Head, std::shared_ptr<Contained>> &&
            !std::is_null_pointer_v<std::decay_t<Head>>) explicit ModuleHolder(Head&& head, Tail&&... tail)
       : impl_(std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
 
@@ -217,10 +212,8 @@ class ModuleHolder {
 
  private:
   static std::shared_ptr<Contained> make_default() {
-    if constexpr (std::is_default_constructible_v<Contained>)
-      return std::make_shared<Contained>();
-    else
-      return nullptr;
+    if constexpr (std::is_default_constructible_v<Contained>) return std::make_shared<Contained>();
+    else return nullptr;
   }
   std::shared_ptr<void> impl_;  // of a Contained: shared_ptr<Contained> is slow to parse, once for each module
 };

@@ -9,9 +9,9 @@
 namespace tenon::nn::functional {
 
 struct MultiheadAttentionForwardFuncOptions {
-  MultiheadAttentionForwardFuncOptions(int64_t embed_dim_to_check, int64_t num_heads, Tensor in_proj_weight,
-                                       Tensor in_proj_bias, Tensor bias_k, Tensor bias_v, bool add_zero_attn,
-                                       double dropout_p, Tensor out_proj_weight, Tensor out_proj_bias)
+  MultiheadAttentionForwardFuncOptions(int64_t embed_dim_to_check, int64_t num_heads, Tensor in_proj_weight, Tensor in_proj_bias,
+                                       Tensor bias_k, Tensor bias_v, bool add_zero_attn, double dropout_p, Tensor out_proj_weight,
+                                       Tensor out_proj_bias)
       : embed_dim_to_check_(embed_dim_to_check),
         num_heads_(num_heads),
         in_proj_weight_(std::move(in_proj_weight)),
@@ -45,8 +45,7 @@ struct MultiheadAttentionForwardFuncOptions {
   TENON_ARG(bool, average_attn_weights) = true;
 };
 // The output [L, N, E], and the attention [N, L, S], averaged over the heads unless told otherwise.
-std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key,
-                                                        const Tensor& value,
+std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                                         const MultiheadAttentionForwardFuncOptions& options);
 
 }  // namespace tenon::nn::functional

@@ -64,10 +64,8 @@ class ExpandingArray {
 };
 template <size_t D>
 std::ostream& operator<<(std::ostream& out, const ExpandingArray<D>& values) {  // [3, 2], and 3 for D = 1
-  if constexpr (D == 1)
-    return out << Scalar(values[0]);
-  else
-    return out << IntArrayRef(values);
+  if constexpr (D == 1) return out << Scalar(values[0]);
+  else return out << IntArrayRef(values);
 }
 
 // As ExpandingArray; nullopt keeps the input's size.
@@ -79,8 +77,7 @@ class ExpandingArrayWithOptionalElem : public ExpandingArray<D> {
   ExpandingArrayWithOptionalElem(optional<int64_t> value) : ExpandingArray<D>(value.value_or(kAbsent)) {}
   ExpandingArrayWithOptionalElem(int64_t value) : ExpandingArray<D>(value) {}
   ExpandingArrayWithOptionalElem(int value) : ExpandingArray<D>(int64_t{value}) {}
-  ExpandingArrayWithOptionalElem(std::initializer_list<optional<int64_t>> values)
-      : ExpandingArray<D>(kAbsent) {
+  ExpandingArrayWithOptionalElem(std::initializer_list<optional<int64_t>> values) : ExpandingArray<D>(kAbsent) {
     if (values.size() != 1) detail::check_count(values.size(), D);
     for (size_t i = 0; i < D; ++i) (*this)[i] = values.begin()[values.size() == 1 ? 0 : i].value_or(kAbsent);
   }
@@ -91,8 +88,7 @@ namespace nn {
 using LossReduction = OneOf<Tag::None, Tag::Mean, Tag::Sum>;
 using KLDivLossReduction = OneOf<Tag::None, Tag::BatchMean, Tag::Sum, Tag::Mean>;
 using PadMode = OneOf<Tag::Constant, Tag::Reflect, Tag::Replicate, Tag::Circular>;
-using InterpolateMode = OneOf<Tag::Nearest, Tag::Linear, Tag::Bilinear, Tag::Bicubic, Tag::Trilinear,
-                              Tag::Area, Tag::NearestExact>;
+using InterpolateMode = OneOf<Tag::Nearest, Tag::Linear, Tag::Bilinear, Tag::Bicubic, Tag::Trilinear, Tag::Area, Tag::NearestExact>;
 
 // Numbers, kSame or kValid.
 template <size_t D>
@@ -224,8 +220,7 @@ struct MaxUnpoolOptions : MaxUnpoolArgs<D, MaxUnpoolOptions<D>> {
 };
 template <size_t D>
 struct LPPoolOptions {
-  LPPoolOptions(double norm_type, ExpandingArray<D> kernel_size)
-      : norm_type_(norm_type), kernel_size_(kernel_size), stride_(kernel_size) {}
+  LPPoolOptions(double norm_type, ExpandingArray<D> kernel_size) : norm_type_(norm_type), kernel_size_(kernel_size), stride_(kernel_size) {}
   TENON_ARG(double, norm_type);
   TENON_ARG(ExpandingArray<D>, kernel_size);
   TENON_ARG(ExpandingArray<D>, stride);
@@ -260,8 +255,7 @@ using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<2>;
 using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<3>;
 
 struct FoldOptions {
-  FoldOptions(ExpandingArray<2> output_size, ExpandingArray<2> kernel_size)
-      : output_size_(output_size), kernel_size_(kernel_size) {}
+  FoldOptions(ExpandingArray<2> output_size, ExpandingArray<2> kernel_size) : output_size_(output_size), kernel_size_(kernel_size) {}
   TENON_ARG(ExpandingArray<2>, output_size);
   TENON_ARG(ExpandingArray<2>, kernel_size);
   TENON_ARG(ExpandingArray<2>, dilation) = 1;
@@ -295,10 +289,10 @@ struct ConstantPadOptions {
   TENON_ARG(ExpandingArray<D * 2>, padding);
   TENON_ARG(double, value);
 };
-#define TENON_PADS(D)                                   \
-  using ReflectionPad##D##dOptions = PadOptions<D>;     \
-  using ReplicationPad##D##dOptions = PadOptions<D>;    \
-  using ZeroPad##D##dOptions = PadOptions<D>;           \
+#define TENON_PADS(D)                                \
+  using ReflectionPad##D##dOptions = PadOptions<D>;  \
+  using ReplicationPad##D##dOptions = PadOptions<D>; \
+  using ZeroPad##D##dOptions = PadOptions<D>;        \
   using ConstantPad##D##dOptions = ConstantPadOptions<D>;
 TENON_PADS(1)
 TENON_PADS(2)

@@ -135,8 +135,8 @@ class TransformerImpl : public Module {
   void reset_parameters();  // Glorot's uniform distribution for all parameters of two dims
   std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const override;
   Tensor forward(const Operand& src, const Operand& tgt, const Operand& src_mask = {}, const Operand& tgt_mask = {},
-                 const Operand& memory_mask = {}, const Operand& src_key_padding_mask = {},
-                 const Operand& tgt_key_padding_mask = {}, const Operand& memory_key_padding_mask = {}) const;
+                 const Operand& memory_mask = {}, const Operand& src_key_padding_mask = {}, const Operand& tgt_key_padding_mask = {},
+                 const Operand& memory_key_padding_mask = {}) const;
   // [size, size]: 0 where a place may look, at itself and before, minus infinity after.
   static Tensor generate_square_subsequent_mask(int64_t size);
   TransformerOptions options;
