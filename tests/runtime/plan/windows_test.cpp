@@ -387,3 +387,40 @@ TEST_CASE("windows: the history tells shapes as the program knows them") {
   CHECK(kernel_history()[0].shapes == "-> f32[40,24]");
   CHECK(kernel_history()[1].shapes == "f32[1,24] -> f32[1]");
 }
+
+TEST_CASE("windows: an update that passes find to write what is there, or nothing, leaves all of its base") {
+  const char* graphs[] = {R"(graph @itself(%x0: f32[17,1,3,2]) {
+    %0 = strided %x0 sizes=[2,1,1,1] strides=[6,6,2,1] offset=95 : f32[2,1,1,1]
+    %1 = update %x0, %0 strides=[6,6,2,1] offset=95 : f32[17,1,3,2]
+    %2 = flip %1 dims=[0,3] : f32[17,1,3,2]
+    return %2
+  })",
+                          R"(graph @permuted(%x0: f32[8,6]) {
+    %0 = slice %x0 starts=[3,2] steps=[1,1] sizes=[2,3] : f32[2,3]
+    %1 = permute %0 [1,0] : f32[3,2]
+    %2 = update %x0, %1 strides=[1,6] offset=20 : f32[8,6]
+    %3 = flip %2 dims=[0] : f32[8,6]
+    return %3
+  })",
+                          R"(graph @part_of_a_part(%x0: f32[8,6]) {
+    %0 = slice %x0 starts=[3,0] steps=[1,1] sizes=[4,6] : f32[4,6]
+    %1 = slice %0 starts=[1,0] steps=[1,1] sizes=[1,6] : f32[1,6]
+    %2 = update %x0, %1 strides=[6,1] offset=24 : f32[8,6]
+    %3 = flip %2 dims=[0] : f32[8,6]
+    return %3
+  })",
+                          R"(graph @nothing(%x0: f32[8,6], %x1: f32[0,6]) {
+    %0 = update %x0, %x1 strides=[6,1] offset=24 : f32[8,6]
+    %1 = flip %0 dims=[0] : f32[8,6]
+    return %1
+  })"};
+  for (const char* text : graphs) {
+    const ir::Graph graph = ir::parse_graph(text);
+    CAPTURE(graph.name);
+    const std::vector<codegen::HostTensor> inputs = random_inputs(graph, 3);
+    clear_caches();
+    const std::vector<NodeRef> outputs = bind(graph, inputs);
+    evaluate(std::span<const NodeRef>(outputs));
+    CHECK(value_of(*outputs[0]).data == codegen::interpret(graph, inputs)[0].data);
+  }
+}
