@@ -12,30 +12,54 @@ namespace {
 
 using ir::kInfinity;
 
-// x over `dims`, which keep size 1. An empty tensor gives the identity.
-Expr reduced(Op op, const Expr& x, const Dims& dims) {
-  if (dims.empty()) return x;
-  if (x.node->numel() > 0) return reduce(op, x, dims);
-  Dims shape = x.node->shape();
-  for (int64_t d : dims) shape[d] = 1;
-  checked_numel(ref(shape));  // without the empty dim the others may be too much
-  const bool one = op == Op::Prod || op == Op::All;
-  return {constant_node(ir::constant(x.dtype(), int64_t{one}), shape)};
-}
-
-Expr without_dims(const Expr& x, const Dims& dims) {
-  Dims shape;
-  size_t next = 0;
-  for (size_t d = 0; d < x.node->shape().size(); ++d) {
-    if (next < dims.size() && dims[next] == static_cast<int64_t>(d)) ++next;
-    else shape.push_back(x.node->shape()[d]);
+// A reduction of x over `dims`. Its formula has the dims in the order in which they lie in memory, so that `x.t().sum()` runs along x
+// and adds in the order of x.
+class Reduction {
+ public:
+  Reduction(const Tensor& x, const Dims& dims) : sizes_(dims_of(x.sizes())), dims_(dims), in_order_(dims) {
+    const TensorImpl* operand = &impl(x);
+    if (operand->contiguous() || x.dim() < 2 || x.numel() == 0) return;
+    order_ = order_in_memory({&operand, 1}, sizes_);
+    for (int64_t& d : in_order_) d = std::ranges::find(order_, d) - order_.begin();
+    std::ranges::sort(in_order_);
   }
-  return {ir::reshape(x.node, shape)};
-}
 
-Tensor finish(Expr x, const Dims& dims, bool keepdim, ScalarType type) {
-  return record_as(keepdim ? std::move(x) : without_dims(x, dims), type);
-}
+  // v has the sizes of x.
+  Expr operand(const Expr& v) const { return order_.empty() ? v : Expr{ir::permute(v.node, order_)}; }
+
+  // The reduced dims of an operand keep size 1. An empty tensor gives the identity.
+  Expr operator()(Op op, const Expr& v) const {
+    if (dims_.empty()) return v;
+    if (v.node->numel() > 0) return reduce(op, v, in_order_);
+    Dims shape = v.node->shape();
+    for (int64_t d : in_order_) shape[d] = 1;
+    checked_numel(ref(shape));  // without the empty dim the others may be too much
+    const bool one = op == Op::Prod || op == Op::All;
+    return {constant_node(ir::constant(v.dtype(), int64_t{one}), shape)};
+  }
+
+  // The sum, or another result, as a tensor with the dims in the order of x.
+  Tensor result(Expr v, bool keepdim, ScalarType type) const {
+    Dims shape, kept;  // kept: the dims that are not reduced, as they lie in memory
+    for (size_t d = 0; d < sizes_.size(); ++d) {
+      const bool reduced = std::ranges::find(dims_, static_cast<int64_t>(d)) != dims_.end();
+      if (!reduced || keepdim) shape.push_back(reduced ? 1 : sizes_[d]);
+    }
+    for (int64_t d : order_) {
+      if (std::ranges::find(dims_, d) == dims_.end()) kept.push_back(d);
+    }
+    if (!std::ranges::is_sorted(kept)) {
+      Dims places(order_.size(), 0);
+      for (size_t i = 0; i < order_.size(); ++i) places[order_[i]] = static_cast<int64_t>(i);
+      v.node = ir::permute(v.node, places);
+    }
+    return record_as(Expr{ir::reshape(v.node, shape)}, type);
+  }
+
+ private:
+  Dims sizes_, dims_, in_order_;  // in_order_: dims_ among the operand's
+  Dims order_ = {};               // empty: row-major
+};
 
 // What a reduction gave, with the reduced dims again.
 Tensor with_dims(Tensor x, const Dims& dims) {
@@ -71,7 +95,8 @@ constexpr const char* kSpecifyDim = " Specify the reduction dim with the 'dim' a
 Tensor extreme(Op op, const Tensor& x, OptionalIntArrayRef dim, bool keepdim, const char* name) {
   const Dims dims = wrap_dims(dim, x.dim());
   require_elements(x, dims, dim.has_value() && !dim.value().empty(), name, kSpecifyDim);
-  return finish(reduced(op, {node_of(x)}, dims), dims, keepdim, x.scalar_type());
+  const Reduction over(x, dims);
+  return over.result(over(op, over.operand({node_of(x)})), keepdim, x.scalar_type());
 }
 
 Tensor arg_extreme(Op op, const Tensor& x, optional<int64_t> dim, bool keepdim, const char* name) {
@@ -80,7 +105,10 @@ Tensor arg_extreme(Op op, const Tensor& x, optional<int64_t> dim, bool keepdim, 
   const Dims dims = dim ? Dims{wrap_dim(*dim, rank)} : wrap_dims(nullopt, rank);
   require_elements(x, dims, dim.has_value(), name, "");
   if (rank == 0) return record(constant_node(ir::constant(DType::I64, int64_t{0}), Dims{}));
-  if (dim) return finish(reduced(op, {node_of(x)}, dims), dims, keepdim, kLong);
+  if (dim) {
+    const Reduction over(x, dims);
+    return over.result(over(op, over.operand({node_of(x)})), keepdim, kLong);
+  }
   const NodeRef index = ir::reduce(op, ir::reshape(node_of(x), Dims{x.numel()}), Dims{0});
   return record(ir::reshape(index, Dims(keepdim ? static_cast<size_t>(rank) : 0, 1)));
 }
@@ -90,26 +118,30 @@ std::tuple<Tensor, Tensor> extreme_with_index(Op op, Op arg, const Tensor& x, in
   if (x.dim() == 0) return {clone(x), record(constant_node(ir::constant(DType::I64, int64_t{0}), Dims{}))};
   const Dims dims{dim};
   require_elements(x, dims, true, name, "");
-  const Expr v{node_of(x)};
-  return {finish(reduced(op, v, dims), dims, keepdim, x.scalar_type()), finish(reduced(arg, v, dims), dims, keepdim, kLong)};
+  const Reduction over(x, dims);
+  const Expr v = over.operand({node_of(x)});
+  return {over.result(over(op, v), keepdim, x.scalar_type()), over.result(over(arg, v), keepdim, kLong)};
 }
 
 Tensor truth(Op op, const Tensor& x, const Dims& dims, bool keepdim) {
   const ScalarType type = x.scalar_type() == kByte ? kByte : kBool;  // as PyTorch
-  return finish(reduced(op, operand(x, kBool), dims), dims, keepdim, type);
+  const Reduction over(x, dims);
+  return over.result(over(op, over.operand(operand(x, kBool))), keepdim, type);
 }
 
 struct Moments {
-  Expr mean, variance;  // in formula_type, dims kept
+  Reduction over;
+  Expr mean, variance;  // of `over`, in formula_type
 };
 
 Moments moments(const Tensor& x, const Dims& dims, double correction, const char* name = "std and var") {
   check<NotImplementedError>(x.is_floating_point(), name, " only support floating point and complex dtypes");
-  const Expr v = formula_operand(x, x.scalar_type());
+  const Reduction over(x, dims);
+  const Expr v = over.operand(formula_operand(x, x.scalar_type()));
   const double count = count_of(x, dims);
-  const Expr mean = reduced(Op::Sum, v, dims) / count;
+  const Expr mean = over(Op::Sum, v) / count;
   const Expr centred = v - broadcast(mean, v.shape());
-  return {mean, reduced(Op::Sum, centred * centred, dims) / std::max(0.0, count - correction)};
+  return {over, mean, over(Op::Sum, centred * centred) / std::max(0.0, count - correction)};
 }
 
 void warn_unless_free(const Tensor& x, const Dims& dims, double correction, const char* name) {
@@ -123,7 +155,8 @@ Tensor variance(const Tensor& x, OptionalIntArrayRef dim, double correction, boo
   GradScope scope("VarBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
   warn_unless_free(x, dims, correction, "var");
-  return finish(moments(x, dims, correction).variance, dims, keepdim, x.scalar_type());
+  const Moments m = moments(x, dims, correction);
+  return m.over.result(m.variance, keepdim, x.scalar_type());
 }
 
 Tensor deviation(const Tensor& x, OptionalIntArrayRef dim, double correction, bool keepdim) {
@@ -137,7 +170,8 @@ Tensor deviation(const Tensor& x, OptionalIntArrayRef dim, double correction, bo
     c.give(0, where(r == 0, 0, kept(c.grad()) / (r * (count - correction))) * centred);
   });
   warn_unless_free(x, dims, correction, "std");
-  return finish(sqrt(moments(x, dims, correction).variance), dims, keepdim, x.scalar_type());
+  const Moments m = moments(x, dims, correction);
+  return m.over.result(sqrt(m.variance), keepdim, x.scalar_type());
 }
 
 std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim, bool root) {
@@ -146,7 +180,7 @@ std::tuple<Tensor, Tensor> with_mean(const Tensor& x, OptionalIntArrayRef dim, b
   const Dims dims = wrap_dims(dim, x.dim());
   warn_unless_free(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
   const Moments m = moments(x, dims, unbiased ? 1 : 0, root ? "std_mean" : "var_mean");
-  return {finish(root ? sqrt(m.variance) : m.variance, dims, keepdim, x.scalar_type()), finish(m.mean, dims, keepdim, x.scalar_type())};
+  return {m.over.result(root ? sqrt(m.variance) : m.variance, keepdim, x.scalar_type()), m.over.result(m.mean, keepdim, x.scalar_type())};
 }
 
 // The gradient by x, whose norm is r. Zero where the norm is.
@@ -166,13 +200,13 @@ GradRule norm_rule(double p, const Dims& dims, bool keepdim) {
 }
 bool has_norm_rule(double p) { return std::isfinite(p) && p != 0 && p != 1; }
 
-Expr p_norm(const Expr& x, double p, const Dims& dims) {
-  if (p == 2) return sqrt(reduced(Op::Sum, x * x, dims));
-  if (p == 1) return reduced(Op::Sum, abs(x), dims);
-  if (p == kInfinity) return reduced(Op::ReduceMax, abs(x), dims);
-  if (p == -kInfinity) return reduced(Op::ReduceMin, abs(x), dims);
-  if (p == 0) return reduced(Op::Sum, cast(x != 0.0, x.dtype()), dims);
-  const Expr sum = reduced(Op::Sum, apply(Op::Pow, abs(x), number(x, p)), dims);
+Expr p_norm(const Reduction& over, const Expr& x, double p) {
+  if (p == 2) return sqrt(over(Op::Sum, x * x));
+  if (p == 1) return over(Op::Sum, abs(x));
+  if (p == kInfinity) return over(Op::ReduceMax, abs(x));
+  if (p == -kInfinity) return over(Op::ReduceMin, abs(x));
+  if (p == 0) return over(Op::Sum, cast(x != 0.0, x.dtype()));
+  const Expr sum = over(Op::Sum, apply(Op::Pow, abs(x), number(x, p)));
   return apply(Op::Pow, sum, number(sum, 1 / p));
 }
 
@@ -184,7 +218,8 @@ Tensor sum(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<Sca
   GradScope scope(dim.has_value() ? "SumBackward1" : "SumBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
   const ScalarType type = sum_type(x, dtype);
-  return finish(reduced(Op::Sum, operand(x, type == kBool ? kLong : type), dims), dims, keepdim, type);
+  const Reduction over(x, dims);
+  return over.result(over(Op::Sum, over.operand(operand(x, type == kBool ? kLong : type))), keepdim, type);
 }
 Tensor sum(const Operand& x, optional<ScalarType> dtype) {
   GradScope scope("SumBackward0", x);
@@ -199,7 +234,8 @@ Tensor nansum(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<
 namespace {
 Tensor prod_over(const Tensor& x, const Dims& dims, bool keepdim, optional<ScalarType> dtype) {
   const ScalarType type = sum_type(x, dtype);
-  return finish(reduced(Op::Prod, formula_operand(x, type == kBool ? kLong : type), dims), dims, keepdim, type);
+  const Reduction over(x, dims);
+  return over.result(over(Op::Prod, over.operand(formula_operand(x, type == kBool ? kLong : type))), keepdim, type);
 }
 }  // namespace
 Tensor prod(const Operand& x, optional<ScalarType> dtype) {
@@ -219,8 +255,9 @@ Tensor mean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<Sc
   check<NotImplementedError>(isFloatingType(type), "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
                              " dtype must be either a floating point or complex dtype. Got: ", type);
   const Dims dims = wrap_dims(dim, x.dim());
-  const Expr total = reduced(Op::Sum, formula_operand(x, type), dims);
-  return finish(total / static_cast<double>(count_of(x, dims)), dims, keepdim, type);
+  const Reduction over(x, dims);
+  const Expr total = over(Op::Sum, over.operand(formula_operand(x, type)));
+  return over.result(total / static_cast<double>(count_of(x, dims)), keepdim, type);
 }
 Tensor mean(const Operand& x, optional<ScalarType> dtype) {
   GradScope scope("MeanBackward0", x);
@@ -388,8 +425,8 @@ Tensor named_norm(const char* grad_fn, const Tensor& x, const optional<Scalar>& 
   const double power = p ? p->toDouble() : 2;
   scope.saves(reads_operand(0) | kReadsOutput);
   if (has_norm_rule(power)) scope.rule(reads_operand(0) | kReadsOutput, norm_rule(power, dims, keepdim));
-  const Expr v = formula_operand(x, x.scalar_type());
-  return finish(p_norm(v, power, dims), dims, keepdim, x.scalar_type());
+  const Reduction over(x, dims);
+  return over.result(p_norm(over, over.operand(formula_operand(x, x.scalar_type())), power), keepdim, x.scalar_type());
 }
 Tensor norm(const Operand& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
   return named_norm("TensorNormBackward1", x, p, dim, keepdim);
@@ -419,12 +456,13 @@ Tensor logsumexp(const Operand& x, IntArrayRef dim, bool keepdim) {
   });
   const ScalarType type = float_type(x.scalar_type());
   const Dims dims = wrap_dims(dim, x.dim());
-  const Expr v = formula_operand(x, type);
-  if (x.numel() == 0) return finish(log(reduced(Op::Sum, exp(v), dims)), dims, keepdim, type);
-  const Expr top = reduced(Op::ReduceMax, v, dims);
+  const Reduction over(x, dims);
+  const Expr v = over.operand(formula_operand(x, type));
+  if (x.numel() == 0) return over.result(log(over(Op::Sum, exp(v))), keepdim, type);
+  const Expr top = over(Op::ReduceMax, v);
   const Expr shift = select(abs(top) == kInfinity, number(top, 0.0), top);  // an infinite maximum shifts nothing
-  const Expr sum = reduced(Op::Sum, exp(v - broadcast(shift, v.shape())), dims);
-  return finish(log(sum) + shift, dims, keepdim, type);
+  const Expr sum = over(Op::Sum, exp(v - broadcast(shift, v.shape())));
+  return over.result(log(sum) + shift, keepdim, type);
 }
 
 }  // namespace tenon

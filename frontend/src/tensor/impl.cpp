@@ -211,8 +211,9 @@ int belongs_inside(std::span<const TensorImpl* const> operands, const Dims& shap
   return 0;
 }
 
-// The dims from the outermost to the innermost, by PyTorch's insertion sort, so that ties fall as they do
-// there.
+}  // namespace
+
+// By PyTorch's insertion sort, so that ties fall as they do there.
 Dims order_in_memory(std::span<const TensorImpl* const> operands, const Dims& shape) {
   Dims order;
   for (size_t d = shape.size(); d-- > 0;) order.push_back(static_cast<int64_t>(d));  // innermost first
@@ -229,6 +230,8 @@ Dims order_in_memory(std::span<const TensorImpl* const> operands, const Dims& sh
   std::reverse(order.begin(), order.end());
   return order;
 }
+
+namespace {
 
 // The result of an operation with its dims in another order: the same formula over permuted operands. So
 // (x.t() + 1) in the order of x is x + 1, and can be computed in the memory of x.

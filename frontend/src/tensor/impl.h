@@ -124,6 +124,8 @@ inline NodeRef node_of(const Tensor& tensor) { return impl(tensor).node(); }
 
 // A tensor of a recorded operation. Past the caps on pending work it is evaluated.
 Tensor record(NodeRef node);
+// The dims of an elementwise result from the outermost to the innermost in memory, as the operands have them.
+Dims order_in_memory(std::span<const TensorImpl* const> operands, const Dims& shape);
 // A tensor of an elementwise operation on these tensors and numbers: the order of its dims in memory is theirs.
 Tensor record_in_order_of(NodeRef node, std::span<const TensorImpl* const> operands);
 inline const TensorImpl* operand_impl(const Tensor& x) { return x.unsafe_impl(); }

@@ -1,8 +1,9 @@
 // Sums and products over many terms: their error does not grow with the number of terms (docs/math.md has the table, tools/sums
-// makes it), infinities and nan come through, and an operand that is the same everywhere gives what any other gives.
+// makes it), infinities and nan come through, an operand that is the same everywhere gives what any other gives, and reductions run along memory.
 #include <doctest/doctest.h>
 #include <tenon/tenon.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -134,4 +135,49 @@ TEST_CASE("an operand that is the same everywhere gives what the same numbers in
   same([&](const Tensor& w) { return conv2d(image, w, {}, 1, 1); }, full({4, 3, 3, 3}, 0.3));
   same([&](const Tensor& w) { return conv2d(w, randn({4, 3, 3, 3}).zero_() + 0.2, {}, 1, 1); }, image);
   same([&](const Tensor& w) { return conv_transpose2d(image, w, {}, 2, 1); }, full({3, 4, 4, 4}, 0.3));
+}
+
+TEST_CASE("a reduction of a permuted view is that of what it shows, in its order of memory") {
+  manual_seed(2);
+  const Tensor x = randn({5, 19, 23, 7});
+  const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&, IntArrayRef, bool)>>> reductions = {
+      {"sum", [](const Tensor& t, IntArrayRef dims, bool keep) { return t.sum(dims, keep); }},
+      {"mean", [](const Tensor& t, IntArrayRef dims, bool keep) { return t.mean(dims, keep); }},
+      {"std", [](const Tensor& t, IntArrayRef dims, bool keep) { return t.std(dims, true, keep); }},
+      {"amax", [](const Tensor& t, IntArrayRef dims, bool keep) { return t.amax(dims, keep); }},
+      {"norm", [](const Tensor& t, IntArrayRef dims, bool keep) { return t.norm(3, dims, keep); }},
+      {"logsumexp", [](const Tensor& t, IntArrayRef dims, bool keep) { return t.logsumexp(dims, keep); }}};
+  std::vector<int64_t> order = {0, 1, 2, 3}, places(4);
+  do {
+    for (size_t i = 0; i < 4; ++i) places[order[i]] = static_cast<int64_t>(i);
+    const Tensor view = x.permute(order);
+    for (int64_t mask = 1; mask < 16; ++mask) {
+      std::vector<int64_t> dims, of_view;
+      for (int64_t d = 0; d < 4; ++d) {
+        if (mask >> d & 1) dims.push_back(d), of_view.push_back(places[d]);
+      }
+      const auto& [name, reduce] = reductions[static_cast<size_t>(mask) % reductions.size()];
+      CAPTURE(name);
+      CAPTURE(view.sizes());
+      CAPTURE(of_view);
+      const Tensor kept = reduce(view, of_view, true);
+      CHECK(equal(kept, reduce(x, dims, true).permute(order)));
+      CHECK(equal(reduce(view, of_view, false), kept.squeeze(of_view)));
+      CHECK(kept.is_contiguous());
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("a sum of a transposed matrix runs the kernel of the matrix") {
+  const Tensor x = rand({300, 200}), y = rand({300, 200});
+  for (const auto& [rows, columns] :
+       {std::pair(x.sum(), y.t().sum()), std::pair(x.sum(0), y.t().sum(1)), std::pair(x.sum(1), y.t().sum(0))}) {
+    clear_kernel_history();
+    eval(rows);
+    eval(columns);
+    const std::vector<KernelRecord> records = kernel_history();
+    REQUIRE(records.size() == 2);
+    CHECK(records[0].schedule == records[1].schedule);
+    CHECK(records[0].hash == records[1].hash);
+  }
 }
