@@ -74,8 +74,17 @@ Tensor linalg_cross(const Operand& a, const Operand& b, int64_t dim) {
   dim = wrap_dim(dim, a.dim());
   check(a.dim() > 0 && a.size(dim) == 3 && b.size(dim) == 3, "linalg.cross: inputs dimension ", dim, " must have length 3. Got ",
         a.dim() ? a.size(dim) : 1, " and ", b.dim() ? b.size(dim) : 1);
-  const auto next = [&](const Tensor& x, int64_t by) { return roll(x, -by, dim); };
-  return sub(mul(next(a, 1), next(b, 2)), mul(next(a, 2), next(b, 1)));
+  scope.rule(reads_operand(0) | reads_operand(1), [dim](GradCall& c) {
+    const Tensor x = c.operand(0), y = c.operand(1);
+    c.give(0, gradient_for(x, linalg_cross(y, c.grad(), dim)));
+    c.give(1, gradient_for(y, linalg_cross(c.grad(), x, dim)));
+  });
+  std::vector<Tensor> parts;  // of a row of three: each is loaded once, and lanes are dealt
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t j = (i + 1) % 3, k = (i + 2) % 3;
+    parts.push_back(sub(mul(select(a, dim, j), select(b, dim, k)), mul(select(a, dim, k), select(b, dim, j))));
+  }
+  return stack(parts, dim);
 }
 Tensor cross(const Operand& a, const Operand& b, optional<int64_t> dim) {
   const CallScope call("cross", a, b);

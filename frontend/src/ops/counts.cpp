@@ -178,8 +178,13 @@ Tensor bincount(const Operand& self, const optional<Tensor>& weights, int64_t mi
   check(minlength >= 0, "minlength should be >= 0");
   check(!given(weights) || weights->sizes() == self.sizes(), "weights should be 1-d and have the same length as input");
   const Tensor kept = self;  // or a temporary is computed for each use
-  check(self.numel() == 0 || self.min().item<int64_t>() >= 0, "bincount only supports 1-d non-negative integral inputs.");
-  const int64_t greatest = self.numel() == 0 ? -1 : self.max().item<int64_t>();
+  int64_t greatest = -1;
+  if (self.numel() > 0) {
+    const auto [least, most] = aminmax(self);
+    eval({least, most});
+    check(least.item<int64_t>() >= 0, "bincount only supports 1-d non-negative integral inputs.");
+    greatest = most.item<int64_t>();
+  }
   check(greatest < std::numeric_limits<int64_t>::max(), "maximum value of input overflowed, it should be < ",
         std::numeric_limits<int64_t>::max());
   const int64_t size = std::max(greatest + 1, minlength);
