@@ -150,9 +150,10 @@ const Table& table() {
 const Function* find_function(const std::string& full_name) {
   auto it = table().find(full_name);
   if (it == table().end()) {
-    for (const char* module : {"torch.", "F.", "linalg.", "Tensor."}) {
+    for (const char* module : {"torch.", "F.", "linalg.", "special.", "Tensor."}) {
       if (full_name.starts_with(module)) it = table().find(full_name.substr(std::string(module).size()));
     }
+    if (full_name.starts_with("special.") && it == table().end()) it = table().find("special_" + full_name.substr(8));
   }
   return it == table().end() ? nullptr : &it->second;
 }

@@ -23,8 +23,9 @@ const std::map<std::string, ScalarType> kTypes = {{"bool", tenon::kBool},     {"
 
 // Modules of several names; a name that is not here stays as it is written.
 const std::map<std::string, std::string> kModules = {
-    {"t", "torch"},           {"torch.nn", "nn"},     {"nn.functional", "F"},         {"torch.linalg", "linalg"},
-    {"torch.optim", "optim"}, {"torch.cuda", "cuda"}, {"torch.autograd", "autograd"}, {"torch.utils", "utils"}};
+    {"t", "torch"},           {"torch.nn", "nn"},           {"nn.functional", "F"}, {"torch.linalg", "linalg"},
+    {"torch.optim", "optim"}, {"torch.special", "special"}, {"torch.cuda", "cuda"}, {"torch.autograd", "autograd"},
+    {"torch.utils", "utils"}};
 
 // --- numbers
 
@@ -415,9 +416,7 @@ class Interpreter {
 
 }  // namespace
 
-Value run(const std::string& program, const Variables& variables) {
-  const NodePtr tree = parse(program);
-  return Interpreter(variables).run(*tree);
-}
+Value run(const Node& program, const Variables& variables) { return Interpreter(variables).run(program); }
+Value run(const std::string& program, const Variables& variables) { return run(*parse(program), variables); }
 
 }  // namespace python

@@ -10,10 +10,12 @@
 // functions, and where to add one. calls_*.cpp: its entries.
 #pragma once
 
+#include "frontend/python/parse.h"
 #include "frontend/python/value.h"
 
 namespace python {
 
 Value run(const std::string& program, const Variables& variables = {});
+Value run(const Node& program, const Variables& variables);  // of parse(), for a program that runs often
 
 }  // namespace python
