@@ -2,6 +2,7 @@
 #include "runtime/plan/kernel_facts.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "ir/graph/attention.h"
 #include "ir/graph/graph_infer.h"
@@ -18,17 +19,23 @@ namespace {
 int64_t places(const ir::Kernel& kernel, const ir::Instr& access) {
   int64_t count = 1;
   SmallVector<bool, 16> seen(kernel.axes.size(), false);
-  SmallVector<const ir::Instr*, 16> from{&access};
-  for (size_t i = 0; i < from.size(); ++i) {
-    const ir::Instr& reached = *from[i];
-    for (int a : reached.index.axes()) {
-      if (seen[a]) continue;
+  std::vector<bool> followed(kernel.instrs.size(), false);
+  std::vector<ir::ValueId> from;
+  const auto reach = [&](const ir::Instr& instr, size_t first) {
+    for (int a : instr.index.axes()) {
+      if (!seen[a]) count *= kernel.extent(a);
       seen[a] = true;
-      count *= kernel.extent(a);
     }
-    const bool computed = i == 0 && access.scale != 0;
-    const size_t first = computed ? access.args.size() - 1 : i == 0 ? access.args.size() : 0;
-    for (size_t k = first; k < reached.args.size(); ++k) from.push_back(&kernel.instr(reached.args[k]));
+    for (size_t k = first; k < instr.args.size(); ++k) {
+      if (!followed[instr.args[k]]) from.push_back(instr.args[k]);
+      followed[instr.args[k]] = true;
+    }
+  };
+  reach(access, access.args.size() - (access.scale != 0 ? 1 : 0));  // the last is the computed part of its index
+  while (!from.empty()) {
+    const ir::ValueId value = from.back();
+    from.pop_back();
+    reach(kernel.instr(value), 0);
   }
   return count;
 }

@@ -88,3 +88,14 @@ TEST_CASE("settings out of range are refused and change nothing") {
 }
 
 }  // namespace
+
+TEST_CASE("a number is searched among values that are still to be sorted") {  // each step's place is computed from the one before
+  manual_seed(3);
+  const Tensor x = rand({300000});
+  const float there = x[777].item<float>();
+  CHECK(isin(Scalar(there), x * 1).item<bool>());
+  CHECK_FALSE(isin(Scalar(1.5), x * 1).item<bool>());
+  const Tensor sorted = std::get<0>(sort(x * 1));
+  const int64_t place = searchsorted(sorted, tensor({there})).item<int64_t>();
+  CHECK(sorted[place].item<float>() == there);
+}
