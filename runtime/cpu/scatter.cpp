@@ -199,7 +199,7 @@ class Scatter {
 
 }  // namespace
 
-void run_scatter(const ir::Call& call, void* const* buffers) {
+void run_scatter(const ir::Call& call, void* const* buffers, const uint64_t*) {
   if (ir::element_count(call.shape(1)) == 0) return;
   check_indices(call, static_cast<const int64_t*>(buffers[kIndex]));
   Scatter(call, buffers).run();
