@@ -14,11 +14,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/memory/buffer.h"
-
 namespace tenon::runtime {
 
-class PackedCopies final : public MemoryKeeper {
+class Buffer;
+
+class PackedCopies {
  public:
   // What decides where each element of the source lies in the copy: equal layouts of one buffer are equal copies.
   using Layout = std::vector<int64_t>;
@@ -29,8 +29,8 @@ class PackedCopies final : public MemoryKeeper {
   std::shared_ptr<Buffer> find(const Buffer& source, const Layout& layout);  // null if there is none
   // Not if the source has ceased to count as constant. False if there is no room: all copies together would pass kMostBytes.
   bool keep(const Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy);
-  bool give_back() override;
-  void forget(const Buffer& source) override;
+  bool give_back();  // all of them; false if there were none
+  void forget(const Buffer& source);
   size_t bytes();  // of all copies
 
   static constexpr size_t kMostBytes = size_t{256} << 20;
