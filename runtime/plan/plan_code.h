@@ -59,7 +59,7 @@ class PlanCode {
   std::vector<Tree> trees_;
   std::unordered_multimap<uint64_t, size_t> tree_of_;  // by the hash of the work
   std::vector<StepTree> steps_;
-  std::vector<int32_t> place_of_;  // by step: its place there, -1 if it has none
+  std::vector<int32_t> place_of_;  // by step: its place there, or kNone
 };
 
 }  // namespace tenon::runtime

@@ -62,7 +62,7 @@ compiler::Settings settings_of(Stage stage, const Options& options) {
 
 bool is_library_call(const FusedKernel& fused, const ir::Target& target) { return !passes::generates(fused.work, target); }
 
-// Of a device that does not have the code which is asked for.
+// Stands for the code of a kernel whose device does not have the form that is asked for.
 std::string other_stages_text(const Device& device, const std::string& kernel) {
   std::string stages;
   for (const CodeForm form : device.code_forms())
@@ -259,25 +259,21 @@ template <typename F>
 std::string with_analysis(std::span<const ir::NodeRef> roots, Stage stage, F&& f) {
   const Options o = options();
   const std::lock_guard lock(evaluation_mutex());
-  const auto pending = [&] {
+  const auto about = [&](std::span<const ir::NodeRef> outputs, const PastPlans::Found* past, int plan) {
     GraphKey key;
-    key.read(roots, key_salt(o), o.windows);
+    key.read(outputs, key_salt(o), o.windows);
     const Analysis a = analyse(key, settings_of(stage, o));
-    return f(Subject{key, a, o, asked_outputs(key, a), {}, nodes_of(key, key.kept), nodes_of(key, key.computed_again())});
-  };
-  const auto computed = [&](const PastPlans::Found& past, int plan) {
-    GraphKey key;
-    key.read(past.outputs, key_salt(o), o.windows);
-    const Analysis a = analyse(key, settings_of(stage, o));
-    return f(Subject{key, a, o, past.asked, "already computed by plan " + std::to_string(plan) + ", kernels " + kernel_names(a) + "\n",
-                     past.kept, past.computed_again, past.note, plan});
+    if (!past) return f(Subject{key, a, o, asked_outputs(key, a), {}, nodes_of(key, key.kept), nodes_of(key, key.computed_again())});
+    return f(Subject{key, a, o, past->asked, "already computed by plan " + std::to_string(plan) + ", kernels " + kernel_names(a) + "\n",
+                     past->kept, past->computed_again, past->note, plan});
   };
   std::string text;
   for (const int plan : plans_of(roots)) {
     const auto past = past_plans().find(plan);
-    text += past ? computed(*past, plan) : "// already computed by plan " + std::to_string(plan) + ", whose graph is not kept any more\n";
+    text += past ? about(past->outputs, &*past, plan)
+                 : "// already computed by plan " + std::to_string(plan) + ", whose graph is not kept any more\n";
   }
-  return text.empty() ? pending() : text;
+  return text.empty() ? about(roots, nullptr, -1) : text;
 }
 
 }  // namespace
@@ -298,9 +294,6 @@ bool is_shown(const ir::Node* node, std::span<const ir::NodeRef> roots) {
     return shown == node;
   });
 }
-}  // namespace
-
-namespace {
 // What is stored beside what was asked for, and what gradients will find of this evaluation.
 std::string stored_text(const Subject& s) {
   const std::vector<ir::NodeRef>& outputs = s.analysis.outputs;
@@ -318,9 +311,6 @@ std::string stored_text(const Subject& s) {
   for (const ir::NodeRef& node : s.computed_again) text += "computed again for gradients: " + node_text(*node) + "\n";
   return text;
 }
-}  // namespace
-
-namespace {
 // Why the target has no schedule for an attention, which expand-attention has replaced.
 std::string expanded_text(const Subject& s) {
   std::string text;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -19,8 +18,8 @@
 #include "runtime/plan/batches.h"
 #include "runtime/plan/build_plan.h"
 #include "runtime/plan/past_plans.h"
+#include "runtime/run/async_work.h"
 #include "runtime/run/evaluation.h"
-#include "runtime/run/late_work.h"
 #include "runtime/run/run.h"
 
 namespace tenon::runtime {
@@ -91,18 +90,18 @@ class Evaluator {
     try {
       return try_to_evaluate(roots, cut, replaced);
     } catch (const OutOfMemory&) {
-      if (!LateWork::global().waits()) throw;
+      if (!AsyncWork::global().waits()) throw;
     }
     synchronise();  // inputs of what is not done have their memory still
     return try_to_evaluate(roots, cut, replaced);
   }
 
   void recover() {
-    if (!LateWork::global().has_failed()) return;
+    if (!AsyncWork::global().has_failed()) return;
     std::vector<ir::Definition> gone;  // when the lock is open
     const std::lock_guard lock(mutex);
     mutex.wait_for_all();
-    gone = LateWork::global().recover();
+    gone = AsyncWork::global().recover();
   }
 
   void rebind(ir::Node& node, std::shared_ptr<Buffer> buffer) {
@@ -131,25 +130,10 @@ class Evaluator {
     return plan;
   }
 
-  std::shared_ptr<const RecurrentWork> known_work(const std::vector<int64_t>& key) {
-    mutex.lock_to_end();
-    const std::lock_guard lock(mutex, std::adopt_lock);
-    const auto found = works_.find(key);
-    return found == works_.end() || !options_.plan_cache ? nullptr : found->second;
-  }
-  void keep_work(const std::vector<int64_t>& key, std::shared_ptr<const RecurrentWork> work) {
-    constexpr size_t kMost = 64;
-    mutex.lock_to_end();
-    const std::lock_guard lock(mutex, std::adopt_lock);
-    if (!options_.plan_cache) return;
-    if (works_.size() >= kMost) works_.clear();
-    works_[key] = std::move(work);
-  }
-
   void clear_plans() {
     const std::lock_guard lock(mutex);
     plans_.clear();
-    works_.clear();
+    forget_recurrent_works();
     LoweredKernels::global().clear();
     for (const auto& run : runs_) {
       if (!run->take()) continue;
@@ -244,7 +228,7 @@ class Evaluator {
     if (plan->runs >= options_.repeats) options.repeats = 0;
     options.first_tier = 0;
     std::shared_ptr<Plan> next = build(key, options);
-    if (next->works_late || !next->recurrent.empty()) return replace(*plan, key, std::move(next));
+    if (next->works_async || !next->recurrent.empty()) return replace(*plan, key, std::move(next));
     CompileBehind::global().add([next, options] { next->find_code(options, recurrent_work); });
     plan->successor = std::move(next);
     return plan;
@@ -313,7 +297,6 @@ class Evaluator {
   }
 
   PlanCache plans_;
-  std::map<std::vector<int64_t>, std::shared_ptr<const RecurrentWork>> works_;
   std::vector<std::unique_ptr<Run>> runs_;  // as many as there have been at the same time
   int next_plan_ = 0;
   Options options_;  // change while nothing runs
@@ -327,11 +310,6 @@ const PastPlans& past_plans() { return Evaluator::get().past; }
 std::shared_ptr<Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> constants, bool anywhere,
                                    GraphKey& key) {
   return Evaluator::get().plan_of_step(roots, constants, anywhere, key);
-}
-
-std::shared_ptr<const RecurrentWork> known_work(const std::vector<int64_t>& key) { return Evaluator::get().known_work(key); }
-void keep_work(const std::vector<int64_t>& key, std::shared_ptr<const RecurrentWork> work) {
-  Evaluator::get().keep_work(key, std::move(work));
 }
 
 uint64_t key_salt(const Options& o) {

@@ -6,7 +6,7 @@
 //   compute  code, memory, steps. It touches no node: another run may give a value to one that lies in the middle of this
 //            graph, after which nothing but the run's own references keeps what is read alive, and from being taken over.
 //   finish   the outputs have their buffers;   or, after an exception, undo: they are pending again. On a device that works
-//            later they keep their definitions until the work is done (late_work.h).
+//            later they keep their definitions until the work is done (async_work.h).
 //   clear    what only the definitions kept alive dies: the owners of adopted memory are outside code, so no lock is held
 #pragma once
 
@@ -19,7 +19,7 @@
 #include "runtime/memory/buffer.h"
 #include "runtime/plan/graph_key.h"
 #include "runtime/plan/plan.h"
-#include "runtime/run/late_work.h"
+#include "runtime/run/async_work.h"
 #include "runtime/run/recurrence.h"
 
 namespace tenon::runtime {
@@ -49,7 +49,7 @@ class Run {
   std::shared_ptr<Buffer> buffer(int32_t number) const { return buffer_of(*node(number)); }
   int64_t origin(int32_t number) const { return key.origins[number]; }
   void read_inputs();
-  void hand_in();
+  void submit();
   void keep_definition(size_t output);
   void read_last_work();
   bool wrote(size_t output) const;
@@ -75,7 +75,7 @@ class Run {
   bool computing_ = false;      // from start to finish or undo
   std::shared_ptr<Plan> plan_;  // kept when it is cleared: the next run is likely to have it too
   bool first_ = false;          // it found the plan's code
-  uint64_t number_ = 0;         // of its work on devices that work later; 0: there is none
+  uint64_t number_ = 0;         // of its work on devices that work asynchronously; 0: there is none
   size_t launched_ = 0;         // steps so far
   bool dropped_ = false;        // by the device, before any of them ran
   // All vectors keep their memory from one run to the next: a training step takes this path each time round.
