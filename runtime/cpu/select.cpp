@@ -17,7 +17,6 @@
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/sort_keys.h"
 #include "runtime/cpu/thread_pool.h"
-#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 namespace {
@@ -32,16 +31,6 @@ constexpr int64_t kFewLeft = 1 << 11;    // candidates that are simply sorted
 constexpr int64_t kLineBytes = 64;       // of a cache line
 constexpr int64_t kPartition = 1 << 12;  // lines up to this long are partitioned by comparing
 constexpr int kDigitBits = 11;
-
-template <typename T>
-class Array {
- public:
-  explicit Array(int64_t count) : memory_(Buffer::allocate(static_cast<size_t>(count) * sizeof(T))) {}
-  T* data() const { return static_cast<T*>(memory_->data()); }
-
- private:
-  std::shared_ptr<Buffer> memory_;
-};
 
 // The first block from `i` on with a key below the limit, or where the whole blocks end.
 template <typename Key>

@@ -13,7 +13,6 @@
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/sort_keys.h"
 #include "runtime/cpu/thread_pool.h"
-#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 namespace {
@@ -46,11 +45,8 @@ class Sorter : SortedLines {
 
  private:
   struct Scratch {
-    explicit Scratch(int64_t count)
-        : memory(Buffer::allocate(2 * static_cast<size_t>(count) * sizeof(Element))),
-          from(static_cast<Element*>(memory->data())),
-          to(from + count) {}
-    std::shared_ptr<Buffer> memory;
+    explicit Scratch(int64_t count) : memory(2 * count), from(memory.data()), to(from + count) {}
+    Array<Element> memory;
     Element *from, *to;
   };
 

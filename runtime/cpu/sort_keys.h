@@ -10,11 +10,13 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "ir/graph/node.h"
 #include "runtime/cpu/vectorised.h"
 #include "runtime/cpu/words.h"
+#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 
@@ -90,6 +92,16 @@ void with_key_and_place(ir::DType dtype, int64_t count, F f) {
   };
   with_word(ir::item_size(dtype), with_place);
 }
+
+template <typename T>
+class Array {
+ public:
+  explicit Array(int64_t count) : memory_(Buffer::allocate(static_cast<size_t>(count) * sizeof(T))) {}
+  T* data() const { return static_cast<T*>(memory_->data()); }
+
+ private:
+  std::shared_ptr<Buffer> memory_;
+};
 
 inline constexpr size_t kDigits = 256;
 

@@ -130,28 +130,18 @@ void free_pinned(void* block) noexcept {
   device(0).free_pinned(block);
 }
 
-struct TimingEvent::State {
-  CudaDevice* device = nullptr;
-  Event event;
-};
-
-TimingEvent::TimingEvent() : state_(std::make_unique<State>()) {}
-TimingEvent::~TimingEvent() = default;
-TimingEvent::TimingEvent(TimingEvent&&) noexcept = default;
-TimingEvent& TimingEvent::operator=(TimingEvent&&) noexcept = default;
-
 void TimingEvent::record(int index) {
-  CudaDevice& on = device(index);
-  *state_ = {&on, on.record_timed()};
+  event_ = device(index).record_timed();
+  index_ = index;
 }
-bool TimingEvent::query() const { return !state_->device || state_->device->is_past(state_->event); }
+bool TimingEvent::query() const { return !event_ || device(index_).is_past(event_); }
 void TimingEvent::synchronize() const {
-  if (state_->device) state_->device->synchronise(state_->event);
+  if (event_) device(index_).synchronise(event_);
 }
 float TimingEvent::elapsed_ms(const TimingEvent& end) const {
-  if (!state_->device || !end.state_->device) throw std::runtime_error("Both events must be recorded before calculating elapsed time.");
-  if (state_->device != end.state_->device) throw std::runtime_error("Both events must be recorded on the same device.");
-  return state_->device->elapsed_ms(state_->event, end.state_->event);
+  if (!event_ || !end.event_) throw std::runtime_error("Both events must be recorded before calculating elapsed time.");
+  if (index_ != end.index_) throw std::runtime_error("Both events must be recorded on the same device.");
+  return device(index_).elapsed_ms(event_, end.event_);
 }
 
 }  // namespace tenon::runtime::cuda

@@ -57,6 +57,8 @@ class Buffer final : public ir::Payload {
   std::function<void(void*)> deleter_;  // of adopted memory; may be empty
 };
 
+inline int64_t bytes_of(const ir::Node& node) { return node.numel() * ir::item_size(node.dtype()); }  // of its value
+
 // The buffer of a materialised node; null if it is still pending.
 std::shared_ptr<Buffer> buffer_of(const ir::Node& node);
 

@@ -9,6 +9,7 @@
 
 #include "codegen/executable.h"
 #include "runtime/history/profiler.h"
+#include "runtime/memory/buffer.h"
 #include "runtime/plan/analysis.h"
 #include "runtime/plan/dump.h"
 #include "runtime/plan/kernel_facts.h"
@@ -96,8 +97,6 @@ class Builder {
     plan_->works_async = plan_->works_async || device.works_async();
     return static_cast<int32_t>(planned_.values.size()) - 1;
   }
-
-  static int64_t bytes_of(const Node& node) { return node.numel() * ir::item_size(node.dtype()); }
 
   // Output k of the graph is node k of analysis_.outputs, whatever the passes made of it.
   void list_outputs() {

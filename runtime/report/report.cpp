@@ -9,6 +9,7 @@
 #include "ir/graph/graph_infer.h"
 #include "ir/graph/node_text.h"
 #include "runtime/base/evaluation_mutex.h"
+#include "runtime/base/memory_sizes.h"
 #include "runtime/cache/kernel_cache.h"
 #include "runtime/device/device.h"
 #include "runtime/history/history.h"
@@ -112,20 +113,14 @@ std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, cons
   return "No kernel has '" + std::string(wanted) + "' in its name; there are: " + kernel_names(a) + "\n";
 }
 
-std::string readable(double value, const char* const* units, int count, double base) {
-  int unit = 0;
-  for (; value >= base && unit + 1 < count; ++unit) value /= base;
-  return ir::fixed_text(value, unit == 0 ? 0 : 2) + " " + units[unit];
-}
-
-std::string readable_bytes(int64_t bytes) {
+std::string bytes_text(int64_t bytes) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  return readable(static_cast<double>(bytes), units, 5, 1024);
+  return readable(static_cast<double>(bytes), units, 1024);
 }
 
-std::string readable_flops(int64_t flops) {
+std::string flops_text(int64_t flops) {
   constexpr const char* units[] = {"flop", "Kflop", "Mflop", "Gflop", "Tflop"};
-  return readable(static_cast<double>(flops), units, 5, 1000);
+  return readable(static_cast<double>(flops), units, 1000);
 }
 
 std::string schedule_name(const FusedKernel& fused, const Options& options) {
@@ -207,9 +202,9 @@ std::string explain_kernel(size_t number, const FusedKernel& fused, const Option
   std::string text = "kernel " + std::to_string(number) + " @" + facts.name + "\n";
   text += "  schedule   " + schedule_name(fused, options) + "\n";
   text += "  fuses      " + std::to_string(facts.ops) + (facts.ops == 1 ? " node: " : " nodes: ") + op_list(fused) + "\n";
-  text += "  reads      " + readable_bytes(in) + " from " + std::to_string(fused.inputs.size()) + ", writes " + readable_bytes(out) +
-          " to " + std::to_string(fused.outputs.size()) + "\n";
-  text += "  work       " + readable_flops(facts.flops) + ", " + intensity + " flop/byte\n";
+  text += "  reads      " + bytes_text(in) + " from " + std::to_string(fused.inputs.size()) + ", writes " + bytes_text(out) + " to " +
+          std::to_string(fused.outputs.size()) + "\n";
+  text += "  work       " + flops_text(facts.flops) + ", " + intensity + " flop/byte\n";
   text += product_text(fused, options) + code_text(reported.compiled.get()) +
           accesses_text(device_of(*fused.outputs.at(0)), reported.lowered.get());
   return text;

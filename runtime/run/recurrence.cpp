@@ -19,8 +19,6 @@ using compiler::ValueKind;
 using Source = ir::RecurrentStep::Source;
 using Lies = RecurrentWork::Lies;
 
-int64_t bytes_of(const ir::Node& node) { return node.numel() * ir::item_size(node.dtype()); }
-
 Lies lies_by_row(int32_t operand, const ir::Node& value, int64_t before) {
   return {.operand = operand, .arena = kNone, .offset = 0, .before = before * ir::item_size(value.dtype()), .row = bytes_of(value)};
 }
