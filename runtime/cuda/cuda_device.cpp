@@ -67,7 +67,7 @@ namespace {
 
 struct CudaCode final : Code {
   CudaCode(Context& in, CUmodule made) : context(in), module(made) {}
-  // Launches of it may still run: whoever drops code has no launch left to make, but does not wait.
+  // Launches of it may still run: the owner that drops code has no launch left to make, but does not wait.
   ~CudaCode() override {
     if (context.is_lost()) return;
     const Context::Current current(context);

@@ -86,7 +86,7 @@ struct Phase {
   double ns;      // of one, estimated
 };
 
-// What follows is read before the call that takes it returns; who runs it later keeps copies, and the shared pointers.
+// A device reads what follows before the call that takes it returns; if it runs it later it keeps copies, and the shared pointers.
 struct Launch {
   const std::shared_ptr<const Code>& code;
   const std::string& name;            // of the kernel
@@ -151,7 +151,7 @@ class Device {
   virtual void throw_failure() {}  // the AsyncFailure of work that is past, if there was one
   // The address where a kernel notes an index that is out of range (Op::Check): equal texts have one. What was noted is thrown as a
   // AsyncFailure: `before`, the index if it matters, `after`; an index below zero counts from `wraps_at` if that is not 0. Null: there is
-  // none, and whoever has to know reads the index.
+  // none, and a caller that has to know reads the index.
   struct IndexError {
     std::string before, after;
     int64_t wraps_at = 0;
@@ -189,12 +189,12 @@ class Device {
   // Code that is there at once and runs slower, with the same bits; null: there is none.
   virtual std::unique_ptr<Code> load_first(const ir::LoopTree&) { return nullptr; }
   virtual void replace(const Code& /*first*/, std::unique_ptr<Code> /*compiled*/) {
-  }                                                                            // launches may be running; of two for one, one is dropped
-  virtual std::vector<CodeForm> code_forms() const { return {}; }              // in which its code can be shown
+  }                                                                // launches may be running; if two come for one, one is dropped
+  virtual std::vector<CodeForm> code_forms() const { return {}; }  // in which its code can be shown
   virtual std::string code_text(const ir::LoopTree&, CodeForm) { return {}; }  // in one of them
   // Whether a report compiles its kernels, to say what `uses` and `access_lines` know of them.
   virtual bool reports_code() const { return false; }
-  virtual std::vector<CodeUse> uses(const Code&) { return {}; }  // by phase; empty if nobody knows
+  virtual std::vector<CodeUse> uses(const Code&) { return {}; }  // by phase; empty if it is not known
   // A line for each access of a tree to memory, with these size parameters: "phase: reads ...".
   using Sizes = std::span<const int64_t>;
   virtual std::vector<std::string> access_lines(const ir::LoopTree&, Sizes) const { return {}; }

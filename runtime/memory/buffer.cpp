@@ -22,7 +22,7 @@ void* allocate_block(const void* last, size_t bytes, Device& device) {
   return device.allocate(bytes, Stream::Main);
 }
 
-// What was submitted may still read a buffer that nobody refers to.
+// Work that was submitted may still read a buffer that has no reference left.
 void finish_work(Device& device) noexcept {
   if (!device.works_async()) return;
   try {
@@ -103,7 +103,7 @@ std::shared_ptr<Buffer> PackedCopies::find(const Buffer& source, const Layout& l
 
 bool PackedCopies::keep(const Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy) {
   const std::lock_guard lock(mutex_);
-  if (!source.constant()) return true;  // it was written, or is known outside, since the plan was chosen: nobody would drop this
+  if (!source.constant()) return true;  // it was written, or is known outside, since the plan was chosen: nothing would drop this
   if (bytes_ + copy->bytes() > kMostBytes) return false;
   std::vector<Copy>& copies = copies_[&source];
   if (std::ranges::find(copies, layout, &Copy::layout) != copies.end()) return true;  // another thread was faster

@@ -1,6 +1,6 @@
 // Copies of constants in the layouts that kernels want them in: a product that reads the same weights each time does not
 // pack them again. Such a copy belongs to the buffer it was made from. It goes with the buffer, or as soon as that is
-// written, and all of them go when somebody wants memory back (empty_memory_cache, an allocation that fails); it counts as
+// written, and all of them go when memory is wanted back (empty_memory_cache, an allocation that fails); it counts as
 // allocated memory and as a live buffer. Only buffers of the host have copies, for there a launch is over when it returns.
 //
 // A buffer counts as constant once kernels have packed it often since it was written (Buffer::constant). That is

@@ -26,7 +26,7 @@ using ir::Node;
 using ir::Op;
 using passes::FusedKernel;
 
-constexpr int64_t kAlignment = 16;  // bytes, of what a device's kernels move at once
+constexpr int64_t kAlignment = 16;  // bytes that a device's kernels move at once
 
 class Builder {
  public:
@@ -265,7 +265,7 @@ class Builder {
     if (value < 0 || from.offset != 0 || from.strides != ir::row_major_strides(shape) || place.strides != from.strides) return;
     const int64_t item = ir::item_size(cat.node().dtype()), offset = place.offset * item;
     if (ir::element_count(shape) * item != planned_.values[value].bytes) return;
-    if (planned_.devices[value]->needs_alignment() && offset % kAlignment != 0) return;  // who writes it may move vectors
+    if (planned_.devices[value]->needs_alignment() && offset % kAlignment != 0) return;  // the kernel that writes it may move vectors
     planned_.in_place.push_back({static_cast<int32_t>(step), value, result, false, true, offset});
   }
 

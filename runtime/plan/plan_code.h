@@ -47,7 +47,7 @@ class PlanCode {
 
  private:
   struct Tree {
-    std::shared_ptr<const ir::Work> work;  // that it was made from; of a joined launch none
+    std::shared_ptr<const ir::Work> work;  // that it was made from; a joined launch has none
     Device* device;
     std::shared_ptr<const passes::Lowered> lowered;
     std::shared_ptr<const passes::Lowered> apart = nullptr;  // if it was asked for; the same as `lowered` where there is none

@@ -87,7 +87,7 @@ struct PlanOutput {
   int32_t alias = kNone;    // is this input node after all (everything around it cancelled out)
   int32_t origin = kNone;   // then: is a copy of its elements from this origin of the key on
   int32_t item_size = 0;    // of those
-  int32_t donor = kNone;    // the input node whose buffer it takes over, if nobody else wants that
+  int32_t donor = kNone;    // the input node whose buffer it takes over, if no other owner wants that
 };
 
 // What a step does, on its arguments. `phases`: of compiled code.

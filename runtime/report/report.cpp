@@ -134,7 +134,7 @@ std::string schedule_name(const FusedKernel& fused, const Options& options) {
   }
 }
 
-// Who computes a product, and by which estimate.
+// Whether the library or the kernel computes a product, and by which estimate.
 std::string product_text(const FusedKernel& fused, const Options& options) {
   const auto costs = passes::product_costs(fused, device_of(*fused.outputs.at(0)).target(options));
   if (!costs) return {};

@@ -6,13 +6,13 @@
 //            it computes under that number (ir::Node::keep).
 //   done     The events behind the work are past and no device has failed: the definitions are dropped.
 //   failed   A device throws a AsyncFailure. All work that is not known to be done counts as failed: its nodes are pending
-//            again (`recover`), with the definitions that they kept, and whoever wants their values computes them. What cannot
-//            be computed again is lost, and whoever reads it gets an error that names the kernel: an input whose memory an
+//            again (`recover`), with the definitions that they kept, and their next use computes them. What cannot
+//            be computed again is lost, and each read of it gets an error that names the kernel: an input whose memory an
 //            output took over, unless the input itself is computed again; memory whose address is known outside; a copy that
 //            no graph knows, but for one from the host that a failure which leaves memory whole (a wrong index) does not touch.
 //
-// Until its reader is done an input keeps its memory, unless it gave it away, or came from the same run as all its readers. Who finds
-// no memory waits for the devices.
+// Until its reader is done an input keeps its memory, unless it gave it away, or came from the same run as all its readers. A caller
+// that finds no memory waits for the devices.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ class AsyncWork {
   static AsyncWork& global();
   static std::mutex& global_mutex();
 
-  // Runs `work`; nobody else submits meanwhile, since calls for one stream come from one thread at a time. If it throws a
+  // Runs `work`; no other thread submits meanwhile, since calls for one stream come from one thread at a time. If it throws a
   // AsyncFailure, the caller calls `recover` when it holds no lock and computes nothing.
   template <typename F>
   void alone(F&& work) {

@@ -322,7 +322,7 @@ void evaluate_in_batches(std::span<const ir::NodeRef> roots, std::span<const ir:
   Batches batches = evaluator.evaluate(roots, Cut::IfLarge, replaced);
   for (std::vector<ir::NodeRef>& batch : batches) {
     evaluator.evaluate(batch, Cut::Never, &batch == &batches.back() ? replaced : std::span<const ir::NodeRef>{});
-    batch.clear();  // so that later batches may take over what nobody needs any more
+    batch.clear();  // so that later batches may take over what is not needed any more
   }
 }
 }  // namespace

@@ -67,7 +67,7 @@ void Run::start(std::shared_ptr<Plan> plan, std::span<const ir::NodeRef> replace
   nodes_.reserve(count);
   definitions_.reserve(count);
   sources_.reserve(count);
-  const auto held = ir::hold_graph();  // nobody gets hold of an input between the look at who has it and the end of all ways to it
+  const auto held = ir::hold_graph();  // no thread gets hold of an input between the look at its references and the end of all ways to it
   read_last_work();
   lives_on_.clear();
   for (const PlanOutput& output : plan_->outputs) sources_.push_back(source(output, replaced));
@@ -235,9 +235,9 @@ void Run::read_inputs() {
   }
 }
 
-// A node is dying if materialising the outputs frees it: whoever refers to it is an output or a dying node
-// of this graph. An input may give its memory away if all its readers are such and nobody else has a hold
-// on its buffer. Who asked for the evaluation refers once to each of `replaced`, and reads it no more.
+// A node is dying if materialising the outputs frees it: all references to it are of outputs or dying nodes
+// of this graph. An input may give its memory away if all its readers are such and its buffer has no other
+// owner. The caller of the evaluation refers once to each of `replaced`, and reads it no more.
 void Run::find_dying(std::span<const ir::NodeRef> replaced) {
   const size_t count = key.nodes.size();
   lives_on_.assign(count, 0);

@@ -2,7 +2,7 @@
 // the nodes their values under it again:
 //
 //   start    the outputs become inputs without data (ir::Definition), and it is settled which of them take over the
-//            memory of an input. From here on other threads may record on the outputs; who evaluates such a graph waits.
+//            memory of an input. From here on other threads may record on the outputs; an evaluation of such a graph waits.
 //   compute  code, memory, steps. It touches no node: another run may give a value to one that lies in the middle of this
 //            graph, after which nothing but the run's own references keeps what is read alive, and from being taken over.
 //   finish   the outputs have their buffers;   or, after an exception, undo: they are pending again. On a device that works
@@ -42,7 +42,7 @@ class Run {
 
   // Runs are used again. Under the lock: false if this one is not cleared yet, else it is taken until it is cleared.
   bool take();
-  std::shared_ptr<Plan> take_plan() { return std::move(plan_); }  // that it had last; of one that is not started
+  std::shared_ptr<Plan> take_plan() { return std::move(plan_); }  // the one that it had last; ask a run that is not started
 
  private:
   ir::Node* node(int32_t number) const { return key.nodes[number]; }
@@ -84,7 +84,7 @@ class Run {
   std::vector<std::shared_ptr<Buffer>> sources_;  // parallel to them: what an output is, is a copy of, or takes over
   std::vector<std::shared_ptr<Buffer>> buffers_;  // parallel to them
   std::vector<ir::KeptReferences> last_values_;   // of the plan's last work, which is not known to be done
-  std::vector<std::shared_ptr<Buffer>> let_go_;   // theirs, of those that nobody can read
+  std::vector<std::shared_ptr<Buffer>> let_go_;   // the buffers of those that no caller can read
   std::vector<std::shared_ptr<Buffer>> inputs_;   // in the order of the plan's places
   std::vector<std::shared_ptr<Buffer>> arenas_;   // parallel to the plan's; null: it needs none
   std::vector<std::shared_ptr<Buffer>> packed_;   // by step: room for the copy that it makes; null if it makes none
