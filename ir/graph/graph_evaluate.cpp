@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "ir/graph/attention.h"
 #include "ir/graph/graph_map.h"
+#include "ir/graph/indexed.h"
 #include "ir/graph/recipe.h"
 #include "ir/graph/recurrence.h"
 #include "ir/kernel/reduce_tree.h"
@@ -15,23 +15,6 @@
 
 namespace tenon::ir {
 namespace {
-
-// Calls f(flat, index) for every position of `shape` in row-major order.
-template <typename F>
-void for_each_index(const Dims& shape, F f) {
-  const int64_t count = element_count(shape);
-  Dims index(shape.size(), 0);
-  for (int64_t flat = 0; flat < count; ++flat) {
-    f(flat, index);
-    for (size_t i = shape.size(); i-- > 0 && ++index[i] == shape[i];) index[i] = 0;
-  }
-}
-
-int64_t position(const Dims& index, const Dims& strides) {
-  int64_t flat = 0;
-  for (size_t i = 0; i < index.size(); ++i) flat += index[i] * strides[i];
-  return flat;
-}
 
 DType operand_type(const Node& node, size_t i = 0) { return node.inputs()[i]->dtype(); }
 
@@ -94,13 +77,6 @@ ElementBits cat(const Node& node, std::span<const ElementBits* const> parts) {
     offset[dim] += shape[dim];
   }
   return result;
-}
-
-// f(i, place): the i-th position of `sizes` in row-major order and its place among the elements.
-template <typename F>
-void for_each_place(const Dims& sizes, std::span<const int64_t> strides_and_offset, F f) {
-  const Dims strides(strides_and_offset.first(sizes.size()));
-  for_each_index(sizes, [&](int64_t flat, const Dims& index) { f(flat, strides_and_offset.back() + position(index, strides)); });
 }
 
 ElementBits strided(const Node& node, const ElementBits& x) {
@@ -210,99 +186,7 @@ ElementBits reduction(const Node& node, const ElementBits& x) {
   return result;
 }
 
-// --- indexed
-
-ElementBits update(const Node& node, const ElementBits& base, const ElementBits& value) {
-  ElementBits result = base;
-  for_each_place(node.inputs()[1]->shape(), node.ints(), [&](size_t i, size_t place) { result[place] = value[i]; });
-  return result;
-}
-
-// f(i, place): the i-th position of the index and the element of the operand that it names.
-template <typename F>
-void for_each_indexed(const Node& node, const ElementBits& indices, F f) {
-  const Dims& shape = node.inputs()[0]->shape();
-  const size_t dim = node.ints()[0];
-  const Dims strides = contiguous_strides(shape);
-  for_each_index(node.inputs()[1]->shape(), [&](int64_t flat, const Dims& index) {
-    const int64_t at = indices[flat];
-    if (at < 0 || at >= shape[dim]) {
-      throw IrError(std::string(info(node.op()).text) + ": index " + std::to_string(at) + " is out of range for size " +
-                    std::to_string(shape[dim]));
-    }
-    Dims source = index;
-    source[dim] = at;
-    f(flat, position(source, strides));
-  });
-}
-
-ElementBits gather(const Node& node, const ElementBits& x, const ElementBits& indices) {
-  ElementBits result(node.numel());
-  for_each_indexed(node, indices, [&](size_t i, size_t place) { result[i] = x[place]; });
-  return result;
-}
-
-ElementBits scatter(const Node& node, const ElementBits& base, const ElementBits& indices, const ElementBits& value) {
-  ElementBits result = base;
-  for_each_indexed(node, indices, [&](size_t i, size_t place) {
-    const Constant args[] = {{node.dtype(), result[place]}, {node.dtype(), value[i]}};
-    result[place] = node.op() == Op::Scatter ? value[i] : evaluate(combining_op(node.op()), args, node.dtype()).bits;
-  });
-  return result;
-}
-
-// --- by a mask
-
-// f(flat): the true elements in order. Throws IrError if there are not `count`.
-template <typename F>
-void for_each_true(const Node& node, const ElementBits& mask, int64_t count, F f) {
-  for (size_t i = 0; i < mask.size(); ++i) {
-    if (mask[i] == 0) continue;
-    if (count-- == 0) break;
-    f(i);
-  }
-  if (count != 0) throw IrError(std::string(info(node.op()).text) + ": the mask does not have as many true elements as were counted");
-}
-
-ElementBits nonzero(const Node& node, const ElementBits& mask) {
-  const Dims& shape = node.inputs()[0]->shape();
-  const Dims strides = contiguous_strides(shape);
-  ElementBits result;
-  for_each_true(node, mask, node.ints()[0], [&](size_t flat) {
-    for (size_t d = 0; d < shape.size(); ++d) result.push_back(flat / strides[d] % shape[d]);
-  });
-  return result;
-}
-
-ElementBits compress(const Node& node, const ElementBits& x, const ElementBits& mask) {
-  const size_t columns = node.shape()[1];
-  ElementBits result;
-  for_each_true(node, mask, node.ints()[0], [&](size_t row) {
-    for (size_t c = 0; c < columns; ++c) result.push_back(x[row * columns + c]);
-  });
-  return result;
-}
-
-ElementBits scatter_mask(const Node& node, const ElementBits& base, const ElementBits& mask, const ElementBits& value) {
-  const size_t columns = node.shape()[1];
-  ElementBits result = base;
-  size_t next = 0;
-  for_each_true(node, mask, node.inputs()[2]->shape()[0], [&](size_t row) {
-    for (size_t c = 0; c < columns; ++c) result[row * columns + c] = value[next++];
-  });
-  return result;
-}
-
 // --- along one dim
-
-// Calls f(first, stride, count) for every line of the node along dim.
-template <typename F>
-void for_each_line(const Node& node, size_t dim, F f) {
-  const Dims strides = contiguous_strides(node.shape());
-  Dims others = node.shape();
-  others[dim] = std::min<int64_t>(others[dim], 1);
-  for_each_index(others, [&](int64_t, const Dims& index) { f(position(index, strides), strides[dim], node.shape()[dim]); });
-}
 
 ElementBits scan(const Node& node, const ElementBits& x) {
   ElementBits result = x;
@@ -311,41 +195,11 @@ ElementBits scan(const Node& node, const ElementBits& x) {
     const Constant args[] = {a, b};
     return evaluate(combining_op(node.op()), args, wide);
   };
-  for_each_line(node, node.ints()[0], [&](size_t first, size_t stride, size_t count) {
+  for_each_line(node.shape(), node.ints()[0], [&](size_t first, size_t stride, size_t count) {
     ScanInOrder line(scan_by_runs(node.op(), wide), combine_start(node.op(), wide), combine);
     for (size_t i = first; i < first + count * stride; i += stride) {
       result[i] = cast(line.next(cast({node.dtype(), x[i]}, wide)), node.dtype()).bits;
     }
-  });
-  return result;
-}
-
-ElementBits sort(const Node& node, const ElementBits& x) {
-  const DType dtype = operand_type(node);
-  const bool descending = node.ints()[1] != 0;
-  const auto less = [&](uint64_t a, uint64_t b) {
-    const Constant args[] = {{dtype, a}, {dtype, b}};
-    if (is_float(dtype)) {
-      const bool a_nan = std::isnan(to_double(args[0])), b_nan = std::isnan(to_double(args[1]));
-      if (a_nan || b_nan) return !a_nan && b_nan;
-    }
-    return evaluate(Op::Lt, args, DType::Bool).bits != 0;
-  };
-  const Node& operand = *node.inputs()[0];
-  const size_t dim = node.ints()[0];
-  const bool part = node.op() == Op::SortPart;
-  const auto begin = static_cast<size_t>(part ? node.ints()[2] : 0);
-  const size_t wanted = node.shape()[dim];
-  ElementBits result(node.numel());
-  for_each_line(operand, dim, [&](size_t first, size_t stride, size_t count) {
-    ElementBits order(count);
-    std::iota(order.begin(), order.end(), uint64_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](uint64_t i, uint64_t j) {
-      const uint64_t a = x[first + i * stride], b = x[first + j * stride];
-      return descending ? less(b, a) : less(a, b);
-    });
-    const size_t outer = first / stride / count, inner = first % stride;
-    for (size_t i = 0; i < wanted; ++i) result[(outer * wanted + i) * stride + inner] = order[begin + i];
   });
   return result;
 }
@@ -470,19 +324,12 @@ ElementBits evaluate_node(const Node& node, std::span<const ElementBits* const> 
   if (is_elementwise(node.op())) return elementwise(node, operands);
   if (is_movement(node.op())) return movement(node, operands);
   if (is_reduce(node.op())) return reduction(node, *operands[0]);
-  if (is_scatter(node.op())) return scatter(node, *operands[0], *operands[1], *operands[2]);
   if (is_scan(node.op())) return scan(node, *operands[0]);
-  if (node.op() == Op::Update) return update(node, *operands[0], *operands[1]);
-  if (node.op() == Op::Gather) return gather(node, *operands[0], *operands[1]);
-  if (node.op() == Op::Sort || node.op() == Op::SortPart) return sort(node, *operands[0]);
-  if (node.op() == Op::Nonzero) return nonzero(node, *operands[0]);
-  if (node.op() == Op::Compress) return compress(node, *operands[0], *operands[1]);
-  if (node.op() == Op::ScatterMask) return scatter_mask(node, *operands[0], *operands[1], *operands[2]);
-  if (node.op() == Op::Copy) return *operands[0];
+  if (const IndexedOp* row = indexed_op(node.op())) return row->value(node, operands);
   if (node.op() == Op::Dot) return contraction(node, *operands[0], *operands[1]);
   if (is_attention(node.op())) return attention(node, operands);
   if (is_recurrence(node.op())) return recurrence(node, operands);
-  throw IrError(std::string(info(node.op()).text) + ": has no value of its own");
+  refuse(node.op(), "has no value of its own");
 }
 
 }  // namespace tenon::ir

@@ -4,14 +4,12 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "ir/graph/graph.h"
+#include "ir/graph/semantics.h"
 #include "ir/kernel/kernel.h"
 
 namespace tenon::ir {
-
-using ElementBits = std::vector<uint64_t>;  // row-major, each element as in Constant::bits
 
 // The elements of any node but an Input, given those of its operands.
 ElementBits evaluate_node(const Node& node, std::span<const ElementBits* const> operands);

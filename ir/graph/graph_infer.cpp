@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/graph/attention.h"
+#include "ir/graph/indexed.h"
 #include "ir/graph/recurrence.h"
 
 namespace tenon::ir {
@@ -13,20 +14,13 @@ void (*refuse_devices)(DeviceTag, DeviceTag) = nullptr;
 
 namespace {
 
-[[noreturn, gnu::cold]] void fail(Op op, std::string_view reason) {
-  throw IrError(std::string(info(op).text) + ": " + std::string(reason));
-}
 [[noreturn, gnu::cold]] void refuse_count(Op op, int arity, size_t count) {
-  fail(op, "takes " + (arity < 0 ? "at least 1" : std::to_string(arity)) + " operands, got " + std::to_string(count));
+  refuse(op, "takes " + (arity < 0 ? "at least 1" : std::to_string(arity)) + " operands, got " + std::to_string(count));
 }
 [[noreturn, gnu::cold]] void refuse_types(Op op, DType a, DType b) {
-  fail(op, "operands of different types, " + std::string(name(a)) + " and " + std::string(name(b)));
+  refuse(op, "operands of different types, " + std::string(name(a)) + " and " + std::string(name(b)));
 }
-[[noreturn, gnu::cold]] void refuse_type(Op op, DType type) { fail(op, "not defined for " + std::string(name(type))); }
-
-void require(bool holds, Op op, const char* reason) {
-  if (!holds) fail(op, reason);
-}
+[[noreturn, gnu::cold]] void refuse_type(Op op, DType type) { refuse(op, "not defined for " + std::string(name(type))); }
 
 // The number of elements, of a shape that may be one.
 int64_t checked_count(Op op, std::span<const int64_t> shape) {
@@ -42,7 +36,7 @@ void check_operands(Op op, const OpInfo& row, std::span<const NodeRef> inputs) {
     if (input->device() == inputs[0]->device()) [[likely]]
       continue;
     if (refuse_devices) refuse_devices(inputs[0]->device(), input->device());
-    fail(op, "operands on different devices");
+    refuse(op, "operands on different devices");
   }
 }
 
@@ -59,7 +53,7 @@ DType attention_dtype(Op op, std::span<const NodeRef> inputs, std::span<const in
   const bool gradient = op == Op::AttentionGrad;
   const size_t operands = gradient ? 6 : 3;
   if (inputs.size() != operands && inputs.size() != operands + 1)
-    fail(op, "takes " + std::to_string(operands) + " operands and perhaps a mask, got " + std::to_string(inputs.size()));
+    refuse(op, "takes " + std::to_string(operands) + " operands and perhaps a mask, got " + std::to_string(inputs.size()));
   for (size_t i = 1; i < operands; ++i) {
     const DType wanted = i == 4 ? sums : dtype;
     if (inputs[i]->dtype() != wanted) refuse_types(op, wanted, inputs[i]->dtype());
@@ -104,7 +98,7 @@ Dims elementwise_shape(Op op, std::span<const NodeRef> inputs) {
   const Dims& shape = inputs[0]->shape();
   for (size_t i = 1; i < inputs.size(); ++i) {
     if (!(inputs[i]->shape() == shape)) {
-      fail(op, "operand shapes differ, " + type_text(*inputs[0]) + " and " + type_text(*inputs[i]));
+      refuse(op, "operand shapes differ, " + type_text(*inputs[0]) + " and " + type_text(*inputs[i]));
     }
   }
   return shape;
@@ -186,20 +180,6 @@ Dims cat_shape(std::span<const NodeRef> parts, std::span<const int64_t> ints) {
   return shape;
 }
 
-// The places offset + sum(i_d * strides[d]) exist among `count` elements.
-void check_places(Op op, std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t offset, int64_t count) {
-  int64_t last = offset;
-  require(offset >= 0, op, "the offset is negative");
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    require(strides[i] >= 0, op, "a stride is negative");
-    int64_t reach = 0;
-    const bool too_far =
-        __builtin_mul_overflow(std::max<int64_t>(sizes[i] - 1, 0), strides[i], &reach) || __builtin_add_overflow(last, reach, &last);
-    require(!too_far, op, "reaches past the end");
-  }
-  require(element_count(sizes) == 0 || last < count, op, "reaches past the end");
-}
-
 Dims strided_shape(const Node& x, std::span<const int64_t> ints) {
   require(ints.size() % 2 == 1, Op::Strided, "needs a size and a stride for each dim, and an offset");
   const size_t rank = ints.size() / 2;
@@ -208,76 +188,12 @@ Dims strided_shape(const Node& x, std::span<const int64_t> ints) {
   return Dims(ints.first(rank));
 }
 
-Dims update_shape(const Node& base, const Node& value, std::span<const int64_t> ints) {
-  const size_t rank = value.shape().size();
-  require(ints.size() == rank + 1, Op::Update, "needs a stride for each dim of the value, and an offset");
-  check_places(Op::Update, value.shape(), ints.first(rank), ints.back(), base.numel());
-  // Distinct if, from the smallest stride up, each dim steps over all that the dims below it reach.
-  Dims dims;
-  for (size_t i = 0; i < rank; ++i) {
-    if (value.shape()[i] > 1) dims.push_back(static_cast<int64_t>(i));
-  }
-  if (dims.size() > 1) std::ranges::sort(dims, {}, [&](int64_t dim) { return ints[dim]; });
-  int64_t reach = 0;
-  for (int64_t dim : dims) {
-    const int64_t stride = ints[dim];
-    require(stride > reach, Op::Update, "writes a place twice");
-    reach += (value.shape()[dim] - 1) * stride;
-  }
-  return base.shape();
-}
-
-void check_dim(Op op, std::span<const int64_t> ints, const Node& x) {
-  require(!ints.empty() && ints[0] >= 0 && ints[0] < x.rank(), op, "the dim is out of range");
-}
-
-// The index has x's rank, and no dim but `dim` is longer than x's.
-void check_index(Op op, const Node& x, const Node& index, std::span<const int64_t> ints) {
-  require(ints.size() == 1, op, "takes one dim");
-  check_dim(op, ints, x);
-  require(index.rank() == x.rank(), op, "the index is of another rank");
-  for (size_t i = 0; i < x.shape().size(); ++i) {
-    require(static_cast<int64_t>(i) == ints[0] || index.shape()[i] <= x.shape()[i], op,
-            "the index is longer than the operand in another dim");
-  }
-}
-
-Dims scatter_shape(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints) {
-  check_index(op, *inputs[0], *inputs[1], ints);
-  require(inputs[1]->shape() == inputs[2]->shape(), op, "index and value differ in shape");
-  return inputs[0]->shape();
-}
-
-// Checks how many elements a mask selects: no more than it has.
-void check_count(Op op, std::span<const int64_t> ints, const Node& mask) {
-  require(ints.size() == 1, op, "takes a count");
-  require(ints[0] >= 0 && ints[0] <= mask.numel(), op, "the count is out of range");
-}
-
-// Rows of x that a mask selects.
-void check_rows(Op op, const Node& x, const Node& mask) {
-  require(x.rank() == 2 && mask.rank() == 1 && mask.shape()[0] == x.shape()[0], op, "takes a matrix and a mask of its rows");
-}
-
-Dims sort_shape(Op op, const Node& x, std::span<const int64_t> ints) {
-  const bool part = op == Op::SortPart;
-  require(ints.size() == (part ? 4 : 2) && (ints[1] == 0 || ints[1] == 1), op,
-          part ? "takes a dim, 0 or 1, a first place and a count" : "takes a dim, and 0 or 1");
-  check_dim(op, ints, x);
-  Dims shape = x.shape();
-  if (!part) return shape;
-  int64_t& size = shape[ints[0]];
-  require(ints[2] >= 0 && ints[3] >= 0 && ints[2] <= size && ints[3] <= size - ints[2], op, "the places are out of range");
-  size = ints[3];
-  return shape;
-}
-
 Dims dot_shape(const Node& a, const Node& b) {
   const size_t rank = a.shape().size();
   require(rank >= 2 && b.shape().size() == rank, Op::Dot, "needs two operands of one rank, at least 2");
   for (size_t i = 0; i + 2 < rank; ++i) require(a.shape()[i] == b.shape()[i], Op::Dot, "batch sizes differ");
   if (a.shape()[rank - 1] != b.shape()[rank - 2]) {
-    fail(Op::Dot, "inner sizes differ, " + type_text(a) + " and " + type_text(b));
+    refuse(Op::Dot, "inner sizes differ, " + type_text(a) + " and " + type_text(b));
   }
   Dims shape = a.shape();
   shape[rank - 1] = b.shape()[rank - 1];
@@ -339,7 +255,6 @@ Dims infer_shape(Op op, const OpInfo& row, std::span<const NodeRef> inputs, std:
   if (is_reduce(op)) return reduce_shape(op, x, ints);
   if (is_attention(op)) return attention_shape(op, inputs, ints);
   if (is_recurrence(op)) return recurrent_shape(op, inputs, ints);
-  if (is_scatter(op)) return scatter_shape(op, inputs, ints);
   if (is_scan(op)) {
     require(ints.size() == 1, op, "takes one dim");
     check_dim(op, ints, x);
@@ -354,28 +269,12 @@ Dims infer_shape(Op op, const OpInfo& row, std::span<const NodeRef> inputs, std:
     case Op::Pad: return pad_shape(inputs, ints);
     case Op::Cat: return cat_shape(inputs, ints);
     case Op::Strided: return strided_shape(x, ints);
-    case Op::Update: return update_shape(x, *inputs[1], ints);
-    case Op::Gather: check_index(op, x, *inputs[1], ints); return inputs[1]->shape();
-    case Op::Sort:
-    case Op::SortPart: return sort_shape(op, x, ints);
-    case Op::Nonzero: check_count(op, ints, x); return Dims{ints[0], x.rank()};
-    case Op::Compress:
-      check_rows(op, x, *inputs[1]);
-      check_count(op, ints, *inputs[1]);
-      return Dims{ints[0], x.shape()[1]};
-    case Op::ScatterMask:
-      require(ints.empty(), op, "takes no attributes");
-      check_rows(op, x, *inputs[1]);
-      require(inputs[2]->rank() == 2 && inputs[2]->shape()[1] == x.shape()[1] && inputs[2]->shape()[0] <= x.shape()[0], op,
-              "the value's rows are not the base's");
-      return x.shape();
-    case Op::Copy:
-      require(ints.size() == 1 && ints[0] >= 0 && ints[0] <= INT8_MAX, op, "takes a device, 0 to 127");
-      require(ints[0] != x.device(), op, "the operand is on that device");
-      return x.shape();
     case Op::Dot: require(ints.empty(), op, "takes no attributes"); return dot_shape(x, *inputs[1]);
-    default: fail(op, "not an op on tensors");
+    default: break;
   }
+  const IndexedOp* indexed = indexed_op(op);
+  require(indexed != nullptr, op, "not an op on tensors");
+  return indexed->shape(op, inputs, ints);
 }
 
 }  // namespace

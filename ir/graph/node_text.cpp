@@ -3,15 +3,13 @@
 
 #include <algorithm>
 
+#include "ir/graph/indexed.h"
+
 namespace tenon::ir {
 namespace {
 
-// The attributes of an op as the text writes them: a word before a list or before one integer. The lists come
-// first and share equally what the integers leave of `ints`. Reshape, permute and expand write their list
-// bare. An integer that is the bits of an f64 is written as that, one that says which result of several a node is by its name.
-struct Attributes {
-  std::span<const std::string_view> lists, integers;
-};
+// Reshape, permute and expand write their list bare. An integer that is the bits of an f64 is written as that, one that says which result
+// of several a node is by its name.
 constexpr std::string_view kScale = "scale=";  // the bits of an f64
 constexpr std::string_view kResult = "result=";
 // By number, as AttentionResult and AttentionGradient have them.
@@ -23,18 +21,16 @@ std::span<const std::string_view> result_names(Op op) {
 Attributes attributes_of(Op op) {
   static constexpr std::string_view dims[] = {"dims="}, bare[] = {""}, dim[] = {"dim="}, offset[] = {"offset="};
   static constexpr std::string_view slice[] = {"starts=", "steps=", "sizes="}, pad[] = {"lo=", "hi="};
-  static constexpr std::string_view places[] = {"sizes=", "strides="}, strides[] = {"strides="};
-  static constexpr std::string_view sort[] = {"dim=", "descending=", "first=", "count="}, count[] = {"count="};
-  static constexpr std::string_view device[] = {"device="}, attention[] = {"causal=", kScale, "rows=", kResult},
-                                    recurrence[] = {"cell=", "backwards=", "flag="};
+  static constexpr std::string_view places[] = {"sizes=", "strides="};
+  static constexpr std::string_view attention[] = {"causal=", kScale, "rows=", kResult}, recurrence[] = {"cell=", "backwards=", "flag="};
   if (is_attention(op)) return {{}, attention};
   if (is_recurrence(op)) return {{}, recurrence};
   if (is_reduce(op)) return {dims, {}};
-  if (is_scan(op) || is_scatter(op)) return {{}, dim};
+  if (is_scan(op)) return {{}, dim};
+  if (const IndexedOp* row = indexed_op(op)) return row->attributes;
   switch (op) {
     case Op::Iota:
-    case Op::Cat:
-    case Op::Gather: return {{}, dim};
+    case Op::Cat: return {{}, dim};
     case Op::Reshape:
     case Op::Permute:
     case Op::Expand: return {bare, {}};
@@ -42,12 +38,6 @@ Attributes attributes_of(Op op) {
     case Op::Flip: return {dims, {}};
     case Op::Pad: return {pad, {}};
     case Op::Strided: return {places, offset};
-    case Op::Update: return {strides, offset};
-    case Op::Sort: return {{}, std::span(sort).first(2)};
-    case Op::SortPart: return {{}, sort};
-    case Op::Nonzero:
-    case Op::Compress: return {{}, count};
-    case Op::Copy: return {{}, device};
     default: return {};
   }
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/graph/expr.h"
+#include "ir/graph/semantics.h"
 
 namespace tenon::ir {
 namespace {
@@ -171,10 +172,6 @@ class Maker {
   std::vector<int64_t> blocks_;
   RecurrentStep step_;
 };
-
-void require(bool holds, Op op, const char* what) {
-  if (!holds) throw IrError(std::string(info(op).text) + ": " + what);
-}
 
 std::vector<NodeRef> states_and_weight(const RecurrentOperands& o) {
   std::vector<NodeRef> operands{o.h};

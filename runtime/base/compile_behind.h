@@ -1,5 +1,5 @@
 // Compiles on a thread of its own, while the program runs on with what it has: a plan that is to take the place of another one, a kernel
-// that runs as bytecode. Nobody waits for the compiler. One job at a time. A fork waits for the one at hand, and its child goes on with
+// that runs as bytecode. No caller waits for the compiler. One job at a time. A fork waits for the one at hand, and its child goes on with
 // the code that it has; the end of the process waits for none.
 #pragma once
 

@@ -1,4 +1,4 @@
-// 128-bit content hashes (XXH3) of cache keys and cache files. A hash only finds an entry; whoever uses it
+// 128-bit content hashes (XXH3) of cache keys and cache files. A hash only finds an entry; its user
 // compares the full key as well.
 #pragma once
 

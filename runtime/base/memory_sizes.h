@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace tenon::runtime {
@@ -24,6 +25,8 @@ constexpr SizeClass size_class(size_t bytes, size_t unit) {
   return {8 + shift * 8 + (eighths - 9), (eighths << shift) * unit};
 }
 
+// In the largest unit of which there is one; each is `base` of the one before.
+std::string readable(double value, std::span<const char* const> units, double base);
 std::string readable_bytes(double bytes);  // "17.18 GiB"
 
 }  // namespace tenon::runtime

@@ -2,14 +2,16 @@
 // gives an Options that is always valid, and one warning for each variable that was not.
 #include "runtime/base/options.h"
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <initializer_list>
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "ir/base/fork.h"
 
@@ -24,15 +26,17 @@ class Reader {
   Reader(const std::function<const char*(const char*)>& get, const std::function<void(const std::string&)>& warn)
       : get_(get), warn_(warn) {}
 
-  void boolean(const char* name, bool& value) {
+  // One of these words stands for each value; `accepted` names them.
+  template <typename T>
+  void choice(const char* name, T& value, std::initializer_list<std::pair<std::string_view, T>> choices, const char* accepted) {
     const char* text = present(name);
     if (!text) return;
-    if (!std::strcmp(text, "0") || !std::strcmp(text, "1")) {
-      value = text[0] == '1';
-    } else {
-      reject(name, text, "0 or 1");
-    }
+    const auto* chosen = std::ranges::find(choices, std::string_view(text), &std::pair<std::string_view, T>::first);
+    if (chosen != choices.end()) value = chosen->second;
+    else reject(name, text, accepted);
   }
+
+  void boolean(const char* name, bool& value) { choice<bool>(name, value, {{"0", false}, {"1", true}}, "0 or 1"); }
 
   template <typename T>
   void number(const char* name, T& value, int64_t least, int64_t most) {
@@ -43,29 +47,6 @@ class Reader {
       value = static_cast<T>(*n);
     } else {
       reject(name, text, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-    }
-  }
-
-  void vector_bits(const char* name, int& value) {
-    const char* text = present(name);
-    if (!text) return;
-    std::optional<int64_t> n = integer(text);
-    if (n && (*n == 128 || *n == 256 || *n == 512)) {
-      value = static_cast<int>(*n);
-    } else {
-      reject(name, text, "128, 256 or 512");
-    }
-  }
-
-  void backend(const char* name, Options::Backend& value) {
-    const char* text = present(name);
-    if (!text) return;
-    if (!std::strcmp(text, "llvm")) {
-      value = Options::Backend::Llvm;
-    } else if (!std::strcmp(text, "interpreter")) {
-      value = Options::Backend::Interpreter;
-    } else {
-      reject(name, text, "llvm or interpreter");
     }
   }
 
@@ -165,8 +146,9 @@ Options parse_options(const std::function<const char*(const char*)>& get, const 
   r.boolean("TENON_DISK_CACHE", o.disk_cache);
   r.text("TENON_CACHE_DIR", o.cache_dir);
   r.number("TENON_CACHE_MAX_MB", o.cache_max_mb, 1, 1 << 30);
-  r.vector_bits("TENON_VECTOR_BITS", o.vector_bits);
-  r.backend("TENON_BACKEND", o.backend);
+  r.choice<int>("TENON_VECTOR_BITS", o.vector_bits, {{"128", 128}, {"256", 256}, {"512", 512}}, "128, 256 or 512");
+  using enum Options::Backend;
+  r.choice<Options::Backend>("TENON_BACKEND", o.backend, {{"llvm", Llvm}, {"interpreter", Interpreter}}, "llvm or interpreter");
   r.stages("TENON_DUMP", o.dump);
   r.text("TENON_DUMP_KERNEL", o.dump_kernel);
   r.text("TENON_DUMP_DIR", o.dump_dir);

@@ -26,21 +26,6 @@ constexpr int64_t kLargestEntry = int64_t{256} << 20;
 constexpr time_t kTouchEvery = 24 * 60 * 60;
 constexpr time_t kStaleTemporary = 60 * 60;  // a writer that died left it
 
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
 // The parents of `path`, as mkdir -p makes them; existing ones stay as they are.
 void make_parents(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
@@ -50,16 +35,13 @@ void make_parents(const std::string& path) {
 
 bool private_to(const struct stat& s, uid_t uid) { return s.st_uid == uid && (s.st_mode & 022) == 0; }
 
-int open_directory(const std::string& path, uid_t uid) {
-  if (path.empty() || path[0] != '/') return -1;
+void open_directory(const std::string& path, uid_t uid, Descriptor& directory) {
+  if (path.empty() || path[0] != '/') return;
   make_parents(path);
   mkdir(path.c_str(), 0700);
-  int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return -1;
+  directory.reset(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat s;
-  if (fstat(fd, &s) == 0 && private_to(s, uid)) return fd;
-  close(fd);
-  return -1;
+  if (fstat(directory.number(), &s) != 0 || !private_to(s, uid)) directory.reset();
 }
 
 std::string file_name(std::string_view key) { return hash128(key.data(), key.size()).hex() + ".bin"; }
@@ -132,24 +114,20 @@ DiskCache::DiskCache(Config config) noexcept : config_(std::move(config)) {
   if (!config_.read) config_.read = ::read;
   if (!config_.write) config_.write = ::write;
   try {
-    directory_fd_ = open_directory(config_.directory, config_.uid);
+    open_directory(config_.directory, config_.uid, directory_);
   } catch (...) {  // out of memory for a path: no cache
   }
-}
-
-DiskCache::~DiskCache() {
-  if (directory_fd_ >= 0) close(directory_fd_);
 }
 
 std::string DiskCache::path_of(std::string_view key) const { return config_.directory + "/" + file_name(key); }
 
 std::optional<std::string> DiskCache::load(std::string_view key) noexcept {
-  if (directory_fd_ < 0) return std::nullopt;
+  if (!directory_) return std::nullopt;
   try {
     std::string name = file_name(key), payload;
     switch (read_entry(name.c_str(), key, payload)) {
       case Read::Ok: return payload;
-      case Read::Bad: unlinkat(directory_fd_, name.c_str(), 0); break;
+      case Read::Bad: unlinkat(directory_.number(), name.c_str(), 0); break;
       case Read::Failed: break;
     }
   } catch (...) {
@@ -159,16 +137,16 @@ std::optional<std::string> DiskCache::load(std::string_view key) noexcept {
 
 DiskCache::Read DiskCache::read_entry(const char* name, std::string_view key, std::string& payload) {
   // O_NONBLOCK: a FIFO put here must not hang us; it is no regular file and goes.
-  Fd file(openat(directory_fd_, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  Descriptor file(openat(directory_.number(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file) return errno == ELOOP ? Read::Bad : Read::Failed;
   struct stat s;
-  if (fstat(file.get(), &s) != 0) return Read::Failed;
+  if (fstat(file.number(), &s) != 0) return Read::Failed;
   if (!S_ISREG(s.st_mode) || !private_to(s, config_.uid)) return Read::Bad;
   if (s.st_size < static_cast<off_t>(kHeaderBytes) || s.st_size > kLargestEntry) return Read::Bad;
 
   std::string bytes(static_cast<size_t>(s.st_size), '\0');
   for (size_t done = 0; done < bytes.size();) {
-    ssize_t n = config_.read(file.get(), bytes.data() + done, bytes.size() - done);
+    ssize_t n = config_.read(file.number(), bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Read::Failed;
     if (n == 0) return Read::Bad;  // shorter than it said
@@ -180,13 +158,13 @@ DiskCache::Read DiskCache::read_entry(const char* name, std::string_view key, st
   payload = stored_payload;
   if (std::time(nullptr) - s.st_mtime > kTouchEvery) {
     timespec now[2] = {{0, UTIME_OMIT}, {0, UTIME_NOW}};
-    futimens(file.get(), now);
+    futimens(file.number(), now);
   }
   return Read::Ok;
 }
 
 void DiskCache::store(std::string_view key, std::string_view payload) noexcept {
-  if (directory_fd_ < 0 || read_only()) return;
+  if (!directory_ || read_only()) return;
   if (kHeaderBytes + key.size() + payload.size() > static_cast<size_t>(std::min(kLargestEntry, config_.max_bytes))) return;
   try {
     write_entry(key, payload);
@@ -204,19 +182,19 @@ void DiskCache::write_entry(std::string_view key, std::string_view payload) {
   std::snprintf(temporary, sizeof temporary, ".tmp-%ld-%lx-%lx-%llu", static_cast<long>(getpid()), static_cast<unsigned long>(now.tv_sec),
                 static_cast<unsigned long>(now.tv_nsec), static_cast<unsigned long long>(serial.fetch_add(1)));
   {
-    Fd file(openat(directory_fd_, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    Descriptor file(openat(directory_.number(), temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) {
       if (never_again(errno)) read_only_ = true;
       return;
     }
-    if (!write_all(file.get(), bytes)) {
-      unlinkat(directory_fd_, temporary, 0);
+    if (!write_all(file.number(), bytes)) {
+      unlinkat(directory_.number(), temporary, 0);
       return;
     }
   }
-  if (renameat(directory_fd_, temporary, directory_fd_, name.c_str()) != 0) {
+  if (renameat(directory_.number(), temporary, directory_.number(), name.c_str()) != 0) {
     if (never_again(errno)) read_only_ = true;
-    unlinkat(directory_fd_, temporary, 0);
+    unlinkat(directory_.number(), temporary, 0);
     return;
   }
   std::lock_guard lock(sweep_mutex_);
@@ -243,7 +221,7 @@ void DiskCache::sweep() {
     int64_t bytes;
     timespec used;
   };
-  int copy = openat(directory_fd_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int copy = openat(directory_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* directory = copy >= 0 ? fdopendir(copy) : nullptr;
   if (!directory) {
     if (copy >= 0) close(copy);
@@ -255,9 +233,9 @@ void DiskCache::sweep() {
   while (dirent* item = readdir(directory)) {
     std::string_view name = item->d_name;
     struct stat s;
-    if (fstatat(directory_fd_, item->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode)) continue;
+    if (fstatat(directory_.number(), item->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode)) continue;
     if (name.starts_with(".tmp-")) {
-      if (now - s.st_mtime > kStaleTemporary) unlinkat(directory_fd_, item->d_name, 0);
+      if (now - s.st_mtime > kStaleTemporary) unlinkat(directory_.number(), item->d_name, 0);
     } else if (name.ends_with(".bin")) {
       entries.push_back({std::string(name), s.st_size, s.st_mtim});
       total += s.st_size;
@@ -272,7 +250,7 @@ void DiskCache::sweep() {
     });
     for (const Entry& e : entries) {
       if (total <= config_.max_bytes / 5 * 4) break;
-      if (unlinkat(directory_fd_, e.name.c_str(), 0) == 0) total -= e.bytes;
+      if (unlinkat(directory_.number(), e.name.c_str(), 0) == 0) total -= e.bytes;
     }
   }
   known_bytes_ = total;

@@ -25,6 +25,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/base/descriptor.h"
+
 namespace tenon::runtime {
 
 class DiskCache {
@@ -41,14 +43,13 @@ class DiskCache {
   static Config config_for(const std::string& directory, int64_t max_bytes);
 
   explicit DiskCache(Config config) noexcept;
-  ~DiskCache();
   DiskCache(const DiskCache&) = delete;
   DiskCache& operator=(const DiskCache&) = delete;
 
   std::optional<std::string> load(std::string_view key) noexcept;
   void store(std::string_view key, std::string_view payload) noexcept;
 
-  bool usable() const { return directory_fd_ >= 0; }
+  bool usable() const { return static_cast<bool>(directory_); }
   bool read_only() const { return read_only_.load(std::memory_order_relaxed); }
   std::string path_of(std::string_view key) const;
 
@@ -60,7 +61,7 @@ class DiskCache {
   void sweep();  // throws nothing but std::bad_alloc
 
   Config config_;
-  int directory_fd_ = -1;
+  Descriptor directory_;
   std::atomic<bool> read_only_{false};
   std::mutex sweep_mutex_;
   int64_t known_bytes_ = -1;  // our estimate of the directory's size; -1: not looked yet

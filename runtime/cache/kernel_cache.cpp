@@ -1,12 +1,14 @@
 // Looking up, loading and compiling kernels.
 #include "runtime/cache/kernel_cache.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <stdexcept>
-#include <type_traits>
 
 #include "codegen/bytecode/bytecode.h"
 #include "ir/base/fork.h"
+#include "ir/base/mix.h"
 #include "runtime/base/code_version.h"
 #include "runtime/base/compile_behind.h"
 #include "runtime/history/history.h"
@@ -18,47 +20,38 @@ namespace {
 // What the bits of the code depend on beside the tree.
 std::string environment_of(const Device& device) { return "\ntenon " + code_version() + "\n" + device.code_version() + "\n"; }
 
-// A tree's form on a device: each of its numbers, and the length of each list before it; no names.
-class Form {
+// A hash of what ir::same_code compares.
+class CodeHash {
  public:
-  Form(const ir::LoopTree& tree, const Device& device) {
-    put(device.tag(), tree.target, tree.lanes, tree.threads, tree.resident, tree.index_type, tree.size_count);
-    put(tree.buffers.size());
-    for (const ir::TreeBuffer& b : tree.buffers) put(b.dtype, b.space, b.size_param, b.count, b.aliased, b.stages);
-    list(tree.scalars);
-    put(tree.values.size());
-    for (const ir::VType& type : tree.values) put(type.dtype, type.lanes);
-    put(tree.phases.size());
+  explicit CodeHash(const ir::LoopTree& tree) {
+    add(tree.target, tree.lanes, tree.threads, tree.resident, tree.index_type, tree.size_count);
+    for (const ir::TreeBuffer& b : tree.buffers) add(b.dtype, b.space, b.size_param, b.count);
+    for (const ir::DType type : tree.scalars) add(type);
+    for (const ir::VType& type : tree.values) add(type.dtype, type.lanes);
     for (const ir::Phase& phase : tree.phases) {
-      put(phase.index, phase.extent);
-      statements(phase.body);
+      add(phase.index, phase.extent);
+      add_statements(phase.body);
     }
   }
-  std::string take() { return std::move(bytes_); }
+  uint64_t value() const { return hash_; }
 
  private:
   template <typename... T>
-  void put(T... numbers) {
-    static_assert((std::has_unique_object_representations_v<T> && ...), "no padding");
-    (bytes_.append(reinterpret_cast<const char*>(&numbers), sizeof numbers), ...);
-  }
-  template <typename List>
-  void list(const List& numbers) {
-    put(numbers.size());
-    for (auto number : numbers) put(number);
+  void add(T... numbers) {
+    ((hash_ = ir::mix(hash_, static_cast<uint64_t>(numbers))), ...);
   }
   // Blocks nest as deep as loops do.
-  void statements(const std::vector<ir::Stmt>& block) {
-    put(block.size());
+  void add_statements(const std::vector<ir::Stmt>& block) {
+    add(block.size());
     for (const ir::Stmt& s : block) {
-      put(s.kind, s.op, s.strided, s.unroll, s.transposed, s.fast, s.buffer, s.slot, s.result, s.mask, s.step, s.bits);
-      list(s.args);
-      statements(s.body);
-      statements(s.orelse);
+      add(s.kind, s.op, s.buffer, s.slot, s.result, s.mask, s.step, s.bits);
+      for (const ir::ValueId argument : s.args) add(argument);
+      add_statements(s.body);
+      add_statements(s.orelse);
     }
   }
 
-  std::string bytes_;
+  uint64_t hash_ = 0;
 };
 
 // About the time in which a kernel is compiled: bytecode that takes longer does not pay.
@@ -75,6 +68,7 @@ constexpr std::string_view kSeen = "it ran as bytecode";
 struct Missing {
   WantedKernel wanted;
   std::shared_ptr<CompiledKernel> kernel;
+  uint64_t code_hash;
   CacheState cache = CacheState::Compiled;
   bool is_seen = false;  // it has run as bytecode before
 };
@@ -160,19 +154,19 @@ KernelCache& KernelCache::global() {
 std::mutex& KernelCache::global_mutex() { return global().mutex_; }
 [[maybe_unused]] const bool kernels_held_over_fork = ir::hold_over_fork(ir::ForkOrder::Kernels, ir::fork_lock<KernelCache::global_mutex>());
 
+std::shared_ptr<const CompiledKernel> KernelCache::find(const ir::LoopTree& tree, uint64_t hash, const Device& device) const {
+  for (auto [it, end] = kernels_.equal_range(hash); it != end; ++it) {
+    const OfTree& known = it->second;
+    if (known.kernel->device == &device && ir::same_code(*known.tree, tree)) return known.kernel;
+  }
+  return nullptr;
+}
+
 std::vector<FoundKernel> KernelCache::get(std::span<const WantedKernel> wanted, Device& device, const Options& options) {
   std::unique_lock lock(mutex_);
-  std::string environment;  // made when it is needed
   std::vector<FoundKernel> found(wanted.size());
   std::vector<Missing> missing;
-  std::vector<int64_t> waits_for(wanted.size(), -1);  // position in `missing`
-  auto find_missing = [&](const std::string& key) -> int64_t {
-    for (size_t i = 0; i < missing.size(); ++i) {
-      if (missing[i].kernel->key == key) return static_cast<int64_t>(i);
-    }
-    return -1;
-  };
-  std::vector<std::string> forms(wanted.size());
+  std::vector<size_t> waits_for(wanted.size(), SIZE_MAX);  // position in `missing`
   for (size_t i = 0; i < wanted.size(); ++i) {
     const std::shared_ptr<const ir::LoopTree>& tree = wanted[i].tree;
     if (const auto same = trees_.find(tree.get()); same != trees_.end() && same->second.kernel->device == &device) {
@@ -180,33 +174,20 @@ std::vector<FoundKernel> KernelCache::get(std::span<const WantedKernel> wanted, 
       count(Count::MemoryHits);
       continue;
     }
-    forms[i] = Form(*tree, device).take();
-    if (auto known = forms_.find(forms[i]); known != forms_.end()) {
-      found[i].kernel = known->second;
-      trees_.insert_or_assign(tree.get(), OfTree{tree, known->second});
+    const uint64_t hash = CodeHash(*tree).value();
+    if ((found[i].kernel = find(*tree, hash, device))) {
+      trees_.insert_or_assign(tree.get(), OfTree{tree, found[i].kernel});
       count(Count::MemoryHits);
       continue;
     }
-    if (environment.empty()) environment = environment_of(device);
-    std::string key = ir::print(*tree, false) + environment;
-    Hash128 hash = hash128(key.data(), key.size());
-    auto [begin, end] = kernels_.equal_range(hash.low);
-    for (auto it = begin; it != end && !found[i].kernel; ++it) {
-      if (it->second->device == &device && it->second->key == key) found[i].kernel = it->second;
-    }
-    if (found[i].kernel) {
-      forms_.emplace(std::move(forms[i]), found[i].kernel);
-      count(Count::MemoryHits);
-      continue;
-    }
-    waits_for[i] = find_missing(key);
-    if (waits_for[i] >= 0) continue;
-    waits_for[i] = static_cast<int64_t>(missing.size());
+    const auto is_same = [&](const Missing& m) { return m.code_hash == hash && ir::same_code(*m.wanted.tree, *tree); };
+    waits_for[i] = static_cast<size_t>(std::ranges::find_if(missing, is_same) - missing.begin());
+    if (waits_for[i] < missing.size()) continue;
     auto fresh = std::make_shared<CompiledKernel>();
-    fresh->key = std::move(key);
-    fresh->hash = hash;
+    fresh->key = ir::print(*tree, false) + environment_of(device);
+    fresh->hash = hash128(fresh->key.data(), fresh->key.size());
     fresh->device = &device;
-    missing.push_back({wanted[i], std::move(fresh)});
+    missing.push_back({wanted[i], std::move(fresh), hash});
   }
 
   std::vector<std::shared_ptr<const CompiledKernel>> again, behind;  // bytecode that shall be compiled: now, or while it runs
@@ -231,17 +212,16 @@ std::vector<FoundKernel> KernelCache::get(std::span<const WantedKernel> wanted, 
   drop_unused();
   for (const Missing& m : missing) {
     if (!m.kernel->code) continue;
-    kernels_.emplace(m.kernel->hash.low, m.kernel);
+    kernels_.emplace(m.code_hash, OfTree{m.wanted.tree, m.kernel});
     count(m.cache == CacheState::Disk ? Count::DiskHits : Count::Compiled);
     if (m.is_seen && m.kernel->first && options.first_tier == 1) behind.push_back(m.kernel);
   }
   if (error) std::rethrow_exception(error);
   std::vector<bool> taken(missing.size(), false);
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (waits_for[i] < 0) continue;
-    auto at = static_cast<size_t>(waits_for[i]);
+    const size_t at = waits_for[i];
+    if (at == SIZE_MAX) continue;
     found[i].kernel = missing[at].kernel;
-    forms_.emplace(std::move(forms[i]), found[i].kernel);
     found[i].cache = taken[at] ? CacheState::Memory : missing[at].cache;
     if (taken[at]) count(Count::MemoryHits);
     taken[at] = true;
@@ -276,19 +256,14 @@ std::shared_ptr<DiskCache> KernelCache::disk_for(const Options& options) {
 
 // A program with ever new shapes of code must not grow for ever.
 void KernelCache::drop_unused() {
-  if (trees_.size() >= kMostTrees) trees_.clear();
-  if (forms_.size() >= kMostKernels || kernels_.size() >= kMostKernels) {
-    forms_.clear();
-    trees_.clear();
-  }
+  if (trees_.size() >= kMostTrees || kernels_.size() >= kMostKernels) trees_.clear();
   if (kernels_.size() < kMostKernels) return;
-  std::erase_if(kernels_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  std::erase_if(kernels_, [](const auto& entry) { return entry.second.kernel.use_count() == 1; });
 }
 
 void KernelCache::clear() {
   std::lock_guard lock(mutex_);
   trees_.clear();
-  forms_.clear();
   kernels_.clear();
 }
 

@@ -1,10 +1,10 @@
 // Code for loop trees, of any device: in memory, behind it on disk, behind that the compiler. The key is the text of
-// the tree without its name, and everything else that decides what the code is. Hashes only find candidates;
-// keys are compared. Printing is costly, so a tree that was seen before is found by its form: all that the text
-// would tell, as bytes. And many plans have one and the same tree, which is found by its address.
+// the tree without its name, and everything else that decides what the code is. Printing is costly, so only the disk is asked by that
+// text: in memory a tree is found by a hash, and compared (ir::same_code). And many plans have one and the same tree, which is found by
+// its address.
 //
-// Nobody waits for the compiler where a device has code of a first tier (a CPU: bytecode), with the same bits. A kernel that is nowhere
-// runs in it at once, unless it has so much to do that compiling takes less. When it comes again, in a plan that runs a second time or
+// No evaluation waits for the compiler where a device has code of a first tier (a CPU: bytecode), with the same bits. A kernel that is
+// nowhere runs in it at once, unless it has so much to do that compiling takes less. When it comes again, in a plan that runs a second time or
 // in another one, it is compiled before that; if it was seen by an earlier process, which the disk knows, it is compiled behind the
 // program. What runs once is never compiled.
 #pragma once
@@ -72,19 +72,17 @@ class KernelCache {
  private:
   static constexpr size_t kMostKernels = 4096, kMostTrees = 256;
 
+  // Compiled from a tree with the same code, for this device; null if there is none.
+  std::shared_ptr<const CompiledKernel> find(const ir::LoopTree& tree, uint64_t hash, const Device& device) const;
   std::shared_ptr<DiskCache> disk_for(const Options& options);  // null if it is switched off
   void drop_unused();
 
   mutable std::mutex mutex_;
-  std::unordered_multimap<uint64_t, std::shared_ptr<const CompiledKernel>> kernels_;
-  struct HashOfForm {
-    size_t operator()(const std::string& form) const { return hash128(form.data(), form.size()).low; }
-  };
-  std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>, HashOfForm> forms_;
   struct OfTree {
     std::shared_ptr<const ir::LoopTree> tree;
     std::shared_ptr<const CompiledKernel> kernel;
   };
+  std::unordered_multimap<uint64_t, OfTree> kernels_;  // by the hash of the code
   std::unordered_map<const ir::LoopTree*, OfTree> trees_;
   std::shared_ptr<DiskCache> disk_;
   std::string disk_directory_;

@@ -197,6 +197,4 @@ void Allocator::fail(size_t bytes) const {
   throw OutOfMemory(text);
 }
 
-// --- buffers
-
 }  // namespace tenon::runtime

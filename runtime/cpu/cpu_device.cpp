@@ -118,7 +118,7 @@ class CpuDevice final : public Device {
     return target;
   }
   bool host_accesses_memory() const override { return true; }
-  bool works_late() const override { return false; }
+  bool works_async() const override { return false; }
   bool needs_alignment() const override { return false; }
   bool keeps_packed_copies() const override { return true; }
   void configure(const Options& options) override {

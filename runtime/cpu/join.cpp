@@ -17,6 +17,7 @@
 #include "ir/call/join_parts.h"
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/cpu/words.h"
 
 namespace tenon::runtime {
 namespace {
@@ -256,16 +257,10 @@ class Join {
   }
 
   void copy_strided(std::byte* to, const std::byte* from, const JoinPart::Dim& run, int64_t count) const {
-    const auto elements = [&](auto word) {
+    with_word(item_, [&](auto word) {
       using T = decltype(word);
       copy_elements(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), run.to, run.from, count);
-    };
-    switch (item_) {
-      case 1: return elements(uint8_t{});
-      case 2: return elements(uint16_t{});
-      case 4: return elements(uint32_t{});
-      default: return elements(uint64_t{});
-    }
+    });
   }
 
   const std::vector<JoinPart> parts_;
@@ -279,6 +274,7 @@ class Join {
 
 }  // namespace
 
+// A part may lie where it belongs already.
 void run_join(const ir::Call& cat, void* const* buffers, const uint64_t* scalars) { Join(cat, buffers, scalars).run(); }
 
 }  // namespace tenon::runtime

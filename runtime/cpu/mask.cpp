@@ -18,11 +18,10 @@
 
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/cpu/words.h"
 
 namespace tenon::runtime {
 namespace {
-
-using ir::Op;
 
 constexpr int64_t kBlock = 1 << 15;  // elements of a mask
 constexpr int64_t kWord = 8;
@@ -209,11 +208,7 @@ void compress(const ir::Node& node, const void* x, const uint8_t* mask, void* re
       using T = decltype(type);
       pack_elements(static_cast<const T*>(x), mask, begin, end, static_cast<T*>(result) + start, count);
     };
-    if (bytes == item) {
-      if (item == 1) return as(uint8_t{});
-      if (item == 2) return as(uint16_t{});
-      return item == 4 ? as(uint32_t{}) : as(uint64_t{});
-    }
+    if (bytes == item) return with_word(item, as);
     auto* to = static_cast<std::byte*>(result) + start * bytes;
     for_each_true(mask, begin, end, [&](int64_t row) {
       std::memcpy(to, static_cast<const std::byte*>(x) + row * bytes, static_cast<size_t>(bytes));
@@ -229,11 +224,7 @@ void scatter_mask(const ir::Node& node, const uint8_t* mask, const void* value, 
       using T = decltype(type);
       unpack(mask, begin, end, static_cast<const T*>(value) + start, count, static_cast<T*>(result));
     };
-    if (bytes == item) {
-      if (item == 1) return as(uint8_t{});
-      if (item == 2) return as(uint16_t{});
-      return item == 4 ? as(uint32_t{}) : as(uint64_t{});
-    }
+    if (bytes == item) return with_word(item, as);
     const auto* from = static_cast<const std::byte*>(value) + start * bytes;
     for_each_true(mask, begin, end, [&](int64_t row) {
       std::memcpy(static_cast<std::byte*>(result) + row * bytes, from, static_cast<size_t>(bytes));
@@ -244,12 +235,14 @@ void scatter_mask(const ir::Node& node, const uint8_t* mask, const void* value, 
 
 }  // namespace
 
-void run_masked(const ir::Node& node, void* const* buffers) {
-  switch (node.op()) {
-    case Op::Nonzero: return nonzero(node, static_cast<const uint8_t*>(buffers[0]), static_cast<int64_t*>(buffers[1]));
-    case Op::Compress: return compress(node, buffers[0], static_cast<const uint8_t*>(buffers[1]), buffers[2]);
-    default: return scatter_mask(node, static_cast<const uint8_t*>(buffers[0]), buffers[1], buffers[2]);
-  }
+void run_nonzero(const ir::Call& call, void* const* buffers, const uint64_t*) {
+  nonzero(call.node(), static_cast<const uint8_t*>(buffers[0]), static_cast<int64_t*>(buffers[1]));
+}
+void run_compress(const ir::Call& call, void* const* buffers, const uint64_t*) {
+  compress(call.node(), buffers[0], static_cast<const uint8_t*>(buffers[1]), buffers[2]);
+}
+void run_scatter_mask(const ir::Call& call, void* const* buffers, const uint64_t*) {
+  scatter_mask(call.node(), static_cast<const uint8_t*>(buffers[0]), buffers[1], buffers[2]);
 }
 
 }  // namespace tenon::runtime

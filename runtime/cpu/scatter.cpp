@@ -59,34 +59,12 @@ struct BFloat16Arithmetic {
   static uint16_t store(float x) { return ir::float_to_bfloat16(x); }
 };
 
-struct Add {
-  template <typename V>
-  V operator()(V a, V b) const {
-    return static_cast<V>(a + b);
-  }
-};
-struct Mul {
-  template <typename V>
-  V operator()(V a, V b) const {
-    if constexpr (std::is_integral_v<V>) {  // a product of narrow ones would overflow as int
-      return static_cast<V>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-    } else {
-      return a * b;
-    }
-  }
-};
-struct Max {
-  template <typename V>
-  V operator()(V a, V b) const {
-    return a > b || a != a ? a : b;
-  }
-};
-struct Min {
-  template <typename V>
-  V operator()(V a, V b) const {
-    return a < b || a != a ? a : b;
-  }
-};
+// A product of narrow integers would overflow as int.
+template <typename V>
+V product(V a, V b) {
+  if constexpr (std::is_integral_v<V>) return static_cast<V>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else return a * b;
+}
 
 class Scatter {
  public:
@@ -133,10 +111,10 @@ class Scatter {
   template <typename T, typename A>
   void by_op() const {
     switch (node_.op()) {
-      case Op::ScatterAdd: return combine<T, A>(Add());
-      case Op::ScatterMul: return combine<T, A>(Mul());
-      case Op::ScatterMax: return combine<T, A>(Max());
-      case Op::ScatterMin: return combine<T, A>(Min());
+      case Op::ScatterAdd: return combine<T, A>([](auto a, auto b) { return static_cast<decltype(a)>(a + b); });
+      case Op::ScatterMul: return combine<T, A>([](auto a, auto b) { return product(a, b); });
+      case Op::ScatterMax: return combine<T, A>([](auto a, auto b) { return a > b || a != a ? a : b; });
+      case Op::ScatterMin: return combine<T, A>([](auto a, auto b) { return a < b || a != a ? a : b; });
       default: return units<T>([](T, T value) { return value; });
     }
   }
@@ -199,7 +177,7 @@ class Scatter {
 
 }  // namespace
 
-void run_scatter(const ir::Call& call, void* const* buffers) {
+void run_scatter(const ir::Call& call, void* const* buffers, const uint64_t*) {
   if (ir::element_count(call.shape(1)) == 0) return;
   check_indices(call, static_cast<const int64_t*>(buffers[kIndex]));
   Scatter(call, buffers).run();

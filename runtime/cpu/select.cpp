@@ -1,5 +1,5 @@
 // Which elements stand at some places of a sorted line, without sorting the line: the greatest k, a median. The order is
-// that of sort_lines, so equal elements keep theirs.
+// that of sorting, so equal elements keep theirs.
 //
 //   a dozen of a short line   the m-th least of 16 minima bounds them; the few below it are ranked, without a branch to guess
 //   few places at the front   one pass that keeps the least m seen so far: whole blocks of keys are held against the
@@ -17,7 +17,6 @@
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/sort_keys.h"
 #include "runtime/cpu/thread_pool.h"
-#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 namespace {
@@ -32,16 +31,6 @@ constexpr int64_t kFewLeft = 1 << 11;    // candidates that are simply sorted
 constexpr int64_t kLineBytes = 64;       // of a cache line
 constexpr int64_t kPartition = 1 << 12;  // lines up to this long are partitioned by comparing
 constexpr int kDigitBits = 11;
-
-template <typename T>
-class Array {
- public:
-  explicit Array(int64_t count) : memory_(Buffer::allocate(static_cast<size_t>(count) * sizeof(T))) {}
-  T* data() const { return static_cast<T*>(memory_->data()); }
-
- private:
-  std::shared_ptr<Buffer> memory_;
-};
 
 // The first block from `i` on with a key below the limit, or where the whole blocks end.
 template <typename Key>
@@ -205,69 +194,62 @@ bool least_of_short(const Key* bits, int64_t count, int64_t most, const Order& b
 }
 
 template <typename Key, typename Place>
-class Selector {
+class Selector : SortedLines {
  public:
   using Element = Item<Key, Place>;
 
-  Selector(const Lines& lines, const Order& by, const Ranks& ranks, const void* x, int64_t* result)
-      : lines_(lines),
-        results_{ranks.count, lines.stride, lines.outer},
-        ranks_(ranks),
-        by_(by),
-        x_(static_cast<const Key*>(x)),
-        result_(result) {}
+  explicit Selector(const SortedLines& sorted) : SortedLines(sorted) {}
 
   void run() const {
     ThreadPool& pool = ThreadPool::global();
-    const int64_t pieces = std::min<int64_t>(pool.threads(), lines_.count / kPiece);
-    if (pieces > 1 && lines_.lines() < pool.threads()) {
-      Array<Key> copy(lines_.stride > 1 ? lines_.count : 0);
-      for (int64_t line = 0; line < lines_.lines(); ++line) in_pieces(line, pieces, copy.data());
+    const int64_t pieces = std::min<int64_t>(pool.threads(), lines.count / kPiece);
+    if (pieces > 1 && lines.lines() < pool.threads()) {
+      Array<Key> copy(lines.stride > 1 ? lines.count : 0);
+      for (int64_t line = 0; line < lines.lines(); ++line) in_pieces(line, pieces, copy.data());
       return;
     }
     // Lines that lie side by side are read together, a cache line at a time.
     const int64_t most = std::max<int64_t>(1, kLineBytes / static_cast<int64_t>(sizeof(Key)));
-    const int64_t together = std::min(lines_.stride, most), groups = (lines_.stride + together - 1) / together;
-    pool.parallel_for(lines_.outer * groups, std::max<int64_t>(1, kGrain / (lines_.count * together)),
-                      [&](int64_t begin, int64_t end, int) {
-                        Array<Key> copy(lines_.stride > 1 ? lines_.count * together : 0);
-                        Kept<Key, Place> kept(ranks_.first + ranks_.count, by_);
-                        for (int64_t group = begin; group < end; ++group) {
-                          const int64_t inner = group % groups * together;
-                          const int64_t line = group / groups * lines_.stride + inner;
-                          some_lines(line, std::min(together, lines_.stride - inner), copy.data(), kept);
-                        }
-                      });
+    const int64_t together = std::min(lines.stride, most), groups = (lines.stride + together - 1) / together;
+    pool.parallel_for(lines.outer * groups, std::max<int64_t>(1, kGrain / (lines.count * together)), [&](int64_t begin, int64_t end, int) {
+      Array<Key> copy(lines.stride > 1 ? lines.count * together : 0);
+      Kept<Key, Place> kept(ranks.first + ranks.count, order);
+      for (int64_t group = begin; group < end; ++group) {
+        const int64_t inner = group % groups * together;
+        const int64_t line = group / groups * lines.stride + inner;
+        some_lines(line, std::min(together, lines.stride - inner), copy.data(), kept);
+      }
+    });
   }
 
  private:
   bool keeps() const {
-    const int64_t most = ranks_.first + ranks_.count;
-    return most <= kMostKept && most * 4 <= lines_.count;
+    const int64_t most = ranks.first + ranks.count;
+    return most <= kMostKept && most * 4 <= lines.count;
   }
 
   // The line's elements side by side: where they lie, or copied.
-  const Key* elements_of(int64_t line, int64_t lines, Key* copy) const {
-    const Key* from = x_ + lines_.first(line);
-    if (lines_.stride == 1) return from;
-    for (int64_t i = 0; i < lines_.count; ++i, from += lines_.stride) {
-      for (int64_t k = 0; k < lines; ++k) copy[k * lines_.count + i] = from[k];
+  const Key* elements_of(int64_t line, int64_t together, Key* copy) const {
+    const Key* from = static_cast<const Key*>(x) + lines.first(line);
+    if (lines.stride == 1) return from;
+    for (int64_t i = 0; i < lines.count; ++i, from += lines.stride) {
+      for (int64_t k = 0; k < together; ++k) copy[k * lines.count + i] = from[k];
     }
     return copy;
   }
 
-  void some_lines(int64_t first, int64_t lines, Key* copy, Kept<Key, Place>& kept) const {
-    const Key* bits = elements_of(first, lines, copy);
-    for (int64_t line = first; line < first + lines; ++line, bits += lines_.count) {
-      const int64_t most = ranks_.first + ranks_.count;
-      if (most <= kMinima && lines_.count >= kMinima && lines_.count <= kKeys &&
-          least_of_short(bits, lines_.count, most, by_, kept.elements)) {
-        write(line, kept.elements.data() + ranks_.first);
+  void some_lines(int64_t first, int64_t together, Key* copy, Kept<Key, Place>& kept) const {
+    const Key* bits = elements_of(first, together, copy);
+    for (int64_t line = first; line < first + together; ++line, bits += lines.count) {
+      const int64_t most = ranks.first + ranks.count;
+      if (most <= kMinima && lines.count >= kMinima && lines.count <= kKeys &&
+          least_of_short(bits, lines.count, most, order, kept.elements)) {
+        write(line, kept.elements.data() + ranks.first);
       } else if (keeps()) {
         kept.clear();
-        kept.add(bits, lines_.count, 0);
+        kept.add(bits, lines.count, 0);
         finish_kept(line, kept);
-      } else if (lines_.count <= kPartition) {
+      } else if (lines.count <= kPartition) {
         by_partition(line, bits, kept.elements);
       } else {
         by_digits(line, bits, 1);
@@ -277,17 +259,17 @@ class Selector {
 
   void by_partition(int64_t line, const Key* bits, std::vector<Element>& elements) const {
     elements.clear();
-    for (int64_t i = 0; i < lines_.count; ++i) elements.push_back({by_.key(bits[i]), static_cast<Place>(i)});
-    const auto first = elements.begin() + ranks_.first, end = first + ranks_.count;
+    for (int64_t i = 0; i < lines.count; ++i) elements.push_back({order.key(bits[i]), static_cast<Place>(i)});
+    const auto first = elements.begin() + ranks.first, end = first + ranks.count;
     std::nth_element(elements.begin(), first, elements.end());
-    if (ranks_.count > 1) std::partial_sort(first, end, elements.end());
-    write(line, elements.data() + ranks_.first);
+    if (ranks.count > 1) std::partial_sort(first, end, elements.end());
+    write(line, elements.data() + ranks.first);
   }
 
   void in_pieces(int64_t line, int64_t pieces, Key* copy) const {
     const Key* bits = elements_of(line, 1, copy);
     if (!keeps()) return by_digits(line, bits, pieces);
-    std::vector<Kept<Key, Place>> parts(static_cast<size_t>(pieces), {ranks_.first + ranks_.count, by_});
+    std::vector<Kept<Key, Place>> parts(static_cast<size_t>(pieces), {ranks.first + ranks.count, order});
     each_piece(pieces, [&](int64_t p, int64_t begin, int64_t end) { parts[p].add(bits + begin, end - begin, begin); });
     Kept<Key, Place>& all = parts[0];
     for (size_t p = 1; p < parts.size(); ++p) all.elements.insert(all.elements.end(), parts[p].elements.begin(), parts[p].elements.end());
@@ -297,18 +279,18 @@ class Selector {
   template <typename F>
   void each_piece(int64_t pieces, F f) const {
     ThreadPool::global().parallel_for(pieces, 1, [&](int64_t first, int64_t last, int) {
-      for (int64_t p = first; p < last; ++p) f(p, lines_.count * p / pieces, lines_.count * (p + 1) / pieces);
+      for (int64_t p = first; p < last; ++p) f(p, lines.count * p / pieces, lines.count * (p + 1) / pieces);
     });
   }
 
   void finish_kept(int64_t line, Kept<Key, Place>& kept) const {
     kept.finish();
-    write(line, kept.elements.data() + ranks_.first);
+    write(line, kept.elements.data() + ranks.first);
   }
 
   void write(int64_t line, const Element* elements) const {
-    int64_t* to = result_ + results_.first(line);
-    for (int64_t i = 0; i < ranks_.count; ++i) to[i * results_.stride] = static_cast<int64_t>(elements[i].place);
+    int64_t* to = result + results.first(line);
+    for (int64_t i = 0; i < ranks.count; ++i) to[i * results.stride] = static_cast<int64_t>(elements[i].place);
   }
 
   // --- by digits
@@ -341,7 +323,7 @@ class Selector {
       Key keys[kKeys];
       for (int64_t i = begin; i < end; i += kKeys) {
         const int64_t some = std::min(kKeys, end - i);
-        keys_of(bits + i, some, by_, keys);
+        keys_of(bits + i, some, order, keys);
         for (int64_t k = 0; k + 1 < some; k += 2) {  // equal neighbours do not wait for each other
           ++mine[digit_at(keys[k], shift)];
           ++odd[digit_at(keys[k + 1], shift)];
@@ -354,7 +336,7 @@ class Selector {
     for (const Counts& piece : counts) {
       for (size_t d = 0; d < kCounts; ++d) all[d] += piece[d];
     }
-    const Span span = span_of(all, ranks_.first, ranks_.count);
+    const Span span = span_of(all, ranks.first, ranks.count);
     std::vector<int64_t> starts;  // of the pieces' elements among those taken along
     int64_t next = 0;
     for (const Counts& piece : counts) {
@@ -369,7 +351,7 @@ class Selector {
       Element found[kKeys];
       for (int64_t i = begin; i < end; i += kKeys) {
         const int64_t some = std::min(kKeys, end - i);
-        keys_of(bits + i, some, by_, keys);
+        keys_of(bits + i, some, order, keys);
         size_t next_found = 0;  // each is written, and stays if it is one: no branch to guess
         for (int64_t k = 0; k < some; ++k) {
           found[next_found] = {keys[k], static_cast<Place>(i + k)};
@@ -378,7 +360,7 @@ class Selector {
         to = std::copy(found, found + next_found, to);
       }
     });
-    int64_t first = ranks_.first - span.before, left = span.inside;
+    int64_t first = ranks.first - span.before, left = span.inside;
     if (span.low == span.high) left = narrow(taken, left, shift, first);
     Element* spare = memory.data() + span.inside;
     radix_sort(taken, spare, left);
@@ -394,7 +376,7 @@ class Selector {
       shift = std::max(0, shift - kDigitBits);
       counts.assign(kCounts, 0);
       for (int64_t i = 0; i < count; ++i) ++counts[digit_at(elements[i].key, shift)];
-      const Span span = span_of(counts, first, ranks_.count);
+      const Span span = span_of(counts, first, ranks.count);
       Element* to = elements;
       for (int64_t i = 0; i < count; ++i) {
         const Element element = elements[i];
@@ -407,22 +389,15 @@ class Selector {
     }
     return count;
   }
-
-  const Lines& lines_;
-  const Lines results_;
-  const Ranks& ranks_;
-  const Order by_;
-  const Key* x_;
-  int64_t* result_;
 };
 
 }  // namespace
 
-void select_lines(ir::DType dtype, const Lines& lines, bool descending, const Ranks& ranks, const void* x, int64_t* order) {
-  if (lines.count <= kShort || ranks.count * 2 >= lines.count) return sort_lines(dtype, lines, descending, ranks, x, order);
-  with_key_and_place(dtype, lines.count, [&](auto key, auto place) {
-    Selector<decltype(key), decltype(place)>(lines, Order(dtype, descending), ranks, x, order).run();
-  });
+void run_select(const ir::Call& call, void* const* buffers, const uint64_t*) {
+  const SortedLines sorted(call.node(), buffers);
+  if (sorted.lines.count <= kShort || sorted.ranks.count * 2 >= sorted.lines.count) return sort_lines(sorted);
+  with_key_and_place(sorted.dtype, sorted.lines.count,
+                     [&](auto key, auto place) { Selector<decltype(key), decltype(place)>(sorted).run(); });
 }
 
 }  // namespace tenon::runtime

@@ -13,12 +13,9 @@
 #include "runtime/cpu/routines.h"
 #include "runtime/cpu/sort_keys.h"
 #include "runtime/cpu/thread_pool.h"
-#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 namespace {
-
-using ir::DType;
 
 constexpr int64_t kInsertion = 40;   // lines up to this long
 constexpr int64_t kPiece = 1 << 16;  // least elements of a piece of a line
@@ -26,62 +23,51 @@ constexpr int64_t kGrain = 1 << 13;  // elements of lines that a thread takes at
 
 // Place: wide enough for the places of a line.
 template <typename Key, typename Place>
-class Sorter {
+class Sorter : SortedLines {
  public:
   using Element = Item<Key, Place>;
 
-  Sorter(const Lines& lines, const Order& order, const Ranks& ranks, const void* x, int64_t* result)
-      : lines_(lines),
-        ranks_(ranks),
-        results_{ranks.count, lines.stride, lines.outer},
-        order_(order),
-        x_(static_cast<const std::byte*>(x)),
-        result_(result) {}
+  explicit Sorter(const SortedLines& sorted) : SortedLines(sorted) {}
 
   void run() const {
     ThreadPool& pool = ThreadPool::global();
-    const int64_t pieces = std::min<int64_t>(pool.threads(), lines_.count / kPiece);
-    if (lines_.lines() < pool.threads() && pieces > 1) {
-      Scratch scratch(lines_.count);
-      for (int64_t line = 0; line < lines_.lines(); ++line) sort_in_pieces(line, pieces, scratch);
+    const int64_t pieces = std::min<int64_t>(pool.threads(), lines.count / kPiece);
+    if (lines.lines() < pool.threads() && pieces > 1) {
+      Scratch scratch(lines.count);
+      for (int64_t line = 0; line < lines.lines(); ++line) sort_in_pieces(line, pieces, scratch);
       return;
     }
-    pool.parallel_for(lines_.lines(), std::max<int64_t>(1, kGrain / lines_.count), [&](int64_t begin, int64_t end, int) {
-      Scratch scratch(lines_.count);
+    pool.parallel_for(lines.lines(), std::max<int64_t>(1, kGrain / lines.count), [&](int64_t begin, int64_t end, int) {
+      Scratch scratch(lines.count);
       for (int64_t line = begin; line < end; ++line) sort(line, scratch);
     });
   }
 
  private:
   struct Scratch {
-    explicit Scratch(int64_t count)
-        : memory(Buffer::allocate(2 * static_cast<size_t>(count) * sizeof(Element))),
-          from(static_cast<Element*>(memory->data())),
-          to(from + count) {}
-    std::shared_ptr<Buffer> memory;
+    explicit Scratch(int64_t count) : memory(2 * count), from(memory.data()), to(from + count) {}
+    Array<Element> memory;
     Element *from, *to;
   };
 
   void read(int64_t line, int64_t begin, int64_t end, Element* to) const {
-    const int64_t first = lines_.first(line);
+    const auto* from = static_cast<const Key*>(x) + lines.first(line);
     for (int64_t i = begin; i < end; ++i) {
-      Key bits;
-      std::memcpy(&bits, x_ + static_cast<size_t>(first + i * lines_.stride) * sizeof(Key), sizeof(Key));
-      to[i].key = order_.key(bits);
+      to[i].key = order.key(from[i * lines.stride]);
       to[i].place = static_cast<Place>(i);
     }
   }
 
   // Writes those of the sorted elements begin..end whose rank is wanted.
   void write(int64_t line, int64_t begin, int64_t end, const Element* from) const {
-    int64_t* to = result_ + results_.first(line);
-    begin = std::max(begin, ranks_.first);
-    end = std::min(end, ranks_.first + ranks_.count);
-    for (int64_t i = begin; i < end; ++i) to[(i - ranks_.first) * results_.stride] = static_cast<int64_t>(from[i].place);
+    int64_t* to = result + results.first(line);
+    begin = std::max(begin, ranks.first);
+    end = std::min(end, ranks.first + ranks.count);
+    for (int64_t i = begin; i < end; ++i) to[(i - ranks.first) * results.stride] = static_cast<int64_t>(from[i].place);
   }
 
   void sort(int64_t line, Scratch& scratch) const {
-    const int64_t count = lines_.count;
+    const int64_t count = lines.count;
     read(line, 0, count, scratch.from);
     if (count <= kInsertion) {
       insertion_sort(scratch.from, count);
@@ -102,7 +88,7 @@ class Sorter {
 
   // One line on all threads: piece p of `pieces` counts and moves its own elements.
   void sort_in_pieces(int64_t line, int64_t pieces, Scratch& s) const {
-    const int64_t count = lines_.count;
+    const int64_t count = lines.count;
     auto each_piece = [&](auto&& body) {
       ThreadPool::global().parallel_for(pieces, 1, [&](int64_t first, int64_t last, int) {
         for (int64_t p = first; p < last; ++p) body(p, count * p / pieces, count * (p + 1) / pieces);
@@ -126,21 +112,28 @@ class Sorter {
     }
     each_piece([&](int64_t, int64_t begin, int64_t end) { write(line, begin, end, s.from); });
   }
-
-  const Lines& lines_;
-  const Ranks& ranks_;
-  const Lines results_;
-  const Order& order_;
-  const std::byte* x_;
-  int64_t* result_;
 };
 
 }  // namespace
 
-void sort_lines(DType dtype, const Lines& lines, bool descending, const Ranks& ranks, const void* x, int64_t* order) {
-  with_key_and_place(dtype, lines.count, [&](auto key, auto place) {
-    Sorter<decltype(key), decltype(place)>(lines, Order(dtype, descending), ranks, x, order).run();
-  });
+SortedLines::SortedLines(const ir::Node& node, void* const* buffers)
+    : dtype(node.inputs()[0]->dtype()),
+      lines{node.inputs()[0]->shape()[node.ints()[0]], 1, 1},
+      ranks{node.op() == ir::Op::SortPart ? node.ints()[2] : 0, node.shape()[node.ints()[0]]},
+      order(dtype, node.ints()[1] != 0),
+      x(buffers[0]),
+      result(static_cast<int64_t*>(buffers[1])) {
+  for (int d = 0; d < node.rank(); ++d) {
+    if (d < node.ints()[0]) lines.outer *= node.shape()[d];
+    if (d > node.ints()[0]) lines.stride *= node.shape()[d];
+  }
+  results = {ranks.count, lines.stride, lines.outer};
 }
+
+void sort_lines(const SortedLines& sorted) {
+  with_key_and_place(sorted.dtype, sorted.lines.count, [&](auto key, auto place) { Sorter<decltype(key), decltype(place)>(sorted).run(); });
+}
+
+void run_sort(const ir::Call& call, void* const* buffers, const uint64_t*) { sort_lines({call.node(), buffers}); }
 
 }  // namespace tenon::runtime

@@ -1,5 +1,6 @@
 // Keys to sort by: an element becomes an unsigned number in whose order it sorts (complemented to sort descending), so
-// that only keys are compared, whatever the dtype. And radix sorting of keys with their places.
+// that only keys are compared, whatever the dtype. What sorting and selecting share: the lines, and radix sorting of keys with
+// their places.
 //
 //   float 1.5   0 01111111 100...   ->   1 01111111 100...     sign bit set
 //   float -1.5  1 01111111 100...   ->   0 10000000 011...     all bits flipped
@@ -9,10 +10,13 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 
-#include "ir/op/types.h"
+#include "ir/graph/node.h"
 #include "runtime/cpu/vectorised.h"
+#include "runtime/cpu/words.h"
+#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 
@@ -49,6 +53,33 @@ struct Order {
   }
 };
 
+// A line: `count` elements `stride` apart, along one dim of a tensor. Lines are numbered (outer, inner).
+struct Lines {
+  int64_t count, stride, outer;
+  int64_t lines() const { return outer * stride; }
+  int64_t first(int64_t line) const { return line / stride * count * stride + line % stride; }
+};
+
+// Places first .. first + count - 1 of a line's order.
+struct Ranks {
+  int64_t first, count;
+};
+
+// What a Sort or a SortPart computes: where in its line each element lies that has one of the ranks. Equal elements keep their order;
+// nan is the greatest.
+struct SortedLines {
+  SortedLines(const ir::Node& node, void* const* buffers);
+
+  ir::DType dtype;
+  Lines lines;
+  Ranks ranks;
+  Lines results;
+  Order order;
+  const void* x;
+  int64_t* result;
+};
+void sort_lines(const SortedLines& sorted);
+
 // f(Key(), Place()): types for the keys of a dtype, and for places in lines of `count` elements.
 template <typename F>
 void with_key_and_place(ir::DType dtype, int64_t count, F f) {
@@ -59,13 +90,18 @@ void with_key_and_place(ir::DType dtype, int64_t count, F f) {
       f(key, uint64_t{});
     }
   };
-  switch (ir::item_size(dtype)) {
-    case 1: return with_place(uint8_t{});
-    case 2: return with_place(uint16_t{});
-    case 4: return with_place(uint32_t{});
-    default: return with_place(uint64_t{});
-  }
+  with_word(ir::item_size(dtype), with_place);
 }
+
+template <typename T>
+class Array {
+ public:
+  explicit Array(int64_t count) : memory_(Buffer::allocate(static_cast<size_t>(count) * sizeof(T))) {}
+  T* data() const { return static_cast<T*>(memory_->data()); }
+
+ private:
+  std::shared_ptr<Buffer> memory_;
+};
 
 inline constexpr size_t kDigits = 256;
 

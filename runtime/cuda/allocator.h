@@ -1,5 +1,5 @@
 // The caching allocator of one GPU's memory. A freed block stays here, by size class, until it is wanted again: the driver's
-// own calls wait for the device. Blocks are reused in the order of the stream that had them, so nobody waits for what
+// own calls wait for the device. Blocks are reused in the order of the stream that had them, so no work waits for what
 // still runs; a block of one stream never goes to another without the device having been waited for.
 //
 //   size classes   multiples of 512 bytes up to 4096, then 8 classes to each power of two (at most 1/8 is slack), from

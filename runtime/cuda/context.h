@@ -22,8 +22,8 @@
 namespace tenon::runtime::cuda {
 
 // Thrown by the call that notices it first.
-struct DeviceLost : LateFailure {
-  using LateFailure::LateFailure;
+struct DeviceLost : AsyncFailure {
+  using AsyncFailure::AsyncFailure;
 };
 
 std::string error_text(CUresult result);  // "an illegal memory access was encountered"

@@ -20,28 +20,23 @@ struct Devices {
   std::vector<std::string> refused;  // a line for each GPU that cannot be used
 };
 
+// Why there can be none; else empty, and how many GPUs the driver sees.
+std::string what_is_missing(int& count) {
+  const Driver* api = driver();
+  if (!api) return "Found no NVIDIA driver on your system: " + driver_library().why();
+  const CUresult started = api->init(0);
+  if (started != kSuccess && started != kErrorNoDevice)
+    return "the driver " + driver_library().file + " does not start: " + error_text(started);
+  if (started != kSuccess || api->device_count(&count) != kSuccess || count == 0)
+    return "No CUDA GPUs are available: the driver " + driver_library().file + " is there, and sees none";
+  return nvrtc() ? "" : "there is a GPU, but not the compiler for it, NVRTC: " + nvrtc_library().why();
+}
+
 Devices find_devices() {
   Devices found;
-  const Driver* api = driver();
-  if (!api) {
-    found.why_none = "Found no NVIDIA driver on your system: " + driver_library().why();
-    return found;
-  }
-  if (const CUresult result = api->init(0); result != kSuccess) {
-    found.why_none = result == kErrorNoDevice
-                         ? "No CUDA GPUs are available: the driver " + driver_library().file + " is there, and sees none"
-                         : "the driver " + driver_library().file + " does not start: " + error_text(result);
-    return found;
-  }
   int count = 0;
-  if (const CUresult result = api->device_count(&count); result != kSuccess || count == 0) {
-    found.why_none = "No CUDA GPUs are available: the driver " + driver_library().file + " is there, and sees none";
-    return found;
-  }
-  if (!nvrtc()) {
-    found.why_none = "there is a GPU, but not the compiler for it, NVRTC: " + nvrtc_library().why();
-    return found;
-  }
+  found.why_none = what_is_missing(count);
+  if (!found.why_none.empty()) return found;
   for (int i = 0; i < std::min(count, kMostCudaDevices); ++i) {
     try {
       std::unique_ptr<CudaDevice> made = make_cuda_device(i);
@@ -135,28 +130,18 @@ void free_pinned(void* block) noexcept {
   device(0).free_pinned(block);
 }
 
-struct TimingEvent::State {
-  CudaDevice* device = nullptr;
-  Event event;
-};
-
-TimingEvent::TimingEvent() : state_(std::make_unique<State>()) {}
-TimingEvent::~TimingEvent() = default;
-TimingEvent::TimingEvent(TimingEvent&&) noexcept = default;
-TimingEvent& TimingEvent::operator=(TimingEvent&&) noexcept = default;
-
 void TimingEvent::record(int index) {
-  CudaDevice& on = device(index);
-  *state_ = {&on, on.record_timed()};
+  event_ = device(index).record_timed();
+  index_ = index;
 }
-bool TimingEvent::query() const { return !state_->device || state_->device->is_past(state_->event); }
+bool TimingEvent::query() const { return !event_ || device(index_).is_past(event_); }
 void TimingEvent::synchronize() const {
-  if (state_->device) state_->device->synchronise(state_->event);
+  if (event_) device(index_).synchronise(event_);
 }
 float TimingEvent::elapsed_ms(const TimingEvent& end) const {
-  if (!state_->device || !end.state_->device) throw std::runtime_error("Both events must be recorded before calculating elapsed time.");
-  if (state_->device != end.state_->device) throw std::runtime_error("Both events must be recorded on the same device.");
-  return state_->device->elapsed_ms(state_->event, end.state_->event);
+  if (!event_ || !end.event_) throw std::runtime_error("Both events must be recorded before calculating elapsed time.");
+  if (index_ != end.index_) throw std::runtime_error("Both events must be recorded on the same device.");
+  return device(index_).elapsed_ms(event_, end.event_);
 }
 
 }  // namespace tenon::runtime::cuda

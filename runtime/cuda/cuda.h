@@ -10,6 +10,10 @@
 #include "runtime/cuda/pinned.h"
 #include "runtime/cuda/properties.h"
 
+namespace tenon::runtime {
+struct EventState;
+}
+
 namespace tenon::runtime::cuda {
 
 int device_count() noexcept;  // 0 if something is missing
@@ -29,19 +33,14 @@ void free_pinned(void* block) noexcept;
 // A point in the work of a device's main stream that knows its time.
 class TimingEvent {
  public:
-  TimingEvent();
-  ~TimingEvent();
-  TimingEvent(TimingEvent&&) noexcept;
-  TimingEvent& operator=(TimingEvent&&) noexcept;
-
   void record(int index);  // after all work so far
   bool query() const;      // whether it is past; one that was never recorded is
   void synchronize() const;
   float elapsed_ms(const TimingEvent& end) const;  // both recorded on one device and past, else std::runtime_error
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  int index_ = 0;  // of the device that recorded it
+  std::shared_ptr<const EventState> event_;
 };
 
 }  // namespace tenon::runtime::cuda

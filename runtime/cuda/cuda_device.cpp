@@ -67,7 +67,7 @@ namespace {
 
 struct CudaCode final : Code {
   CudaCode(Context& in, CUmodule made) : context(in), module(made) {}
-  // Launches of it may still run: whoever drops code has no launch left to make, but does not wait.
+  // Launches of it may still run: the owner that drops code has no launch left to make, but does not wait.
   ~CudaCode() override {
     if (context.is_lost()) return;
     const Context::Current current(context);
@@ -266,9 +266,9 @@ class Implementation final : public CudaDevice {
   }
   void copy(void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
-    hand_in(stream, {.words = {address(to), address(from), bytes}, .call = [=, this](CUstream on) {
-                       check(api().copy_within(address(to), address(from), bytes, on), "cuMemcpyDtoDAsync");
-                     }});
+    submit(stream, {.words = {address(to), address(from), bytes}, .call = [=, this](CUstream on) {
+                      check(api().copy_within(address(to), address(from), bytes, on), "cuMemcpyDtoDAsync");
+                    }});
   }
   bool copy_from_peer(Device& other, void* to, const void* from, size_t bytes, Stream stream) override {
     const Entered entered(*this);
@@ -307,7 +307,7 @@ class Implementation final : public CudaDevice {
   }
   void begin_step(size_t step) override { step_ = static_cast<int32_t>(step); }
   void end_plan() override {
-    ending_ = std::exchange(recording_, nullptr);  // what the work itself hands in is not held
+    ending_ = std::exchange(recording_, nullptr);  // what the work itself submits is not held
     if (ending_) ending_->run({held_.data(), std::exchange(held_count_, 0)}, order_);
     ending_ = nullptr;
     let_go();
@@ -315,7 +315,7 @@ class Implementation final : public CudaDevice {
   bool drop_plan() noexcept override {
     let_go();
     const CudaRecording *held = std::exchange(recording_, nullptr), *ended = std::exchange(ending_, nullptr);
-    const CudaRecording* recording = held ? held : ended;  // none: some of it was handed in for work of the host
+    const CudaRecording* recording = held ? held : ended;  // none: some of it was submitted for work of the host
     return recording && !recording->has_overwritten();
   }
 
@@ -362,15 +362,15 @@ class Implementation final : public CudaDevice {
     make(capturing_);
     has_streams_.store(true, std::memory_order_release);
   }
-  // Work of a plan waits for its end; other work is handed in at once.
-  void hand_in(Stream stream, Work work) {
+  // Work of a plan waits for its end; other work is submitted at once.
+  void submit(Stream stream, Work work) {
     if (recording_ && stream == Stream::Main) {
       work.step = step_;
       next_held() = std::move(work);
       return;
     }
     if (work.name) context_.note_launch(*work.name);
-    cuda::hand_in(context_, of(stream), work);
+    cuda::submit(context_, of(stream), work);
   }
   // With the memory of what an earlier plan held.
   Work& next_held() {
@@ -383,17 +383,15 @@ class Implementation final : public CudaDevice {
     inside_.reset();
   }
   // Before work that the host does in the middle of a plan: such a plan is no graph.
-  void hand_in_held() {
+  void submit_held() {
     const Entered entered(*this);
     recording_ = nullptr;
     const size_t count = std::exchange(held_count_, 0);
-    for (size_t i = 0; i < count; ++i) hand_in(Stream::Main, std::exchange(held_[i], {}));
+    for (size_t i = 0; i < count; ++i) submit(Stream::Main, std::exchange(held_[i], {}));
   }
   void describe();
   void multiply(const std::shared_ptr<const ir::Work>& product, std::array<void*, 3> buffers, bool tf32, CUstream on);
-  void on_host(const Uncompiled& work, Stream stream, void (Device::*run)(const Uncompiled&, Stream));  // done by the host, on copies
-  void run_on_host(std::span<void* const> buffers, std::span<const size_t> bytes, std::span<const uint8_t> is_written, Stream stream,
-                   const std::function<void(std::span<void* const>)>& work);
+  void on_host(const Uncompiled& work, Stream stream, void (Device::*run)(const Uncompiled&, Stream));
 
   Context context_;
   std::vector<CUstream> streams_ = std::vector<CUstream>(kStreams);  // Main, Transfer
@@ -407,13 +405,13 @@ class Implementation final : public CudaDevice {
   IndexNotes notes_;
   Products products_;
   std::atomic<bool> tf32_ = false;      // of its products
-  CudaRecording* recording_ = nullptr;  // of the plan that is being handed in
+  CudaRecording* recording_ = nullptr;  // of the plan that is being submitted
   CudaRecording* ending_ = nullptr;     // of the plan whose end has come
   std::vector<Work> held_;              // its work so far, `held_count_` pieces
   size_t held_count_ = 0;
   int32_t step_ = -1;                 // that comes next
   std::span<const StepOrder> order_;  // of its steps
-  std::optional<Entered> inside_;     // while a plan is handed in
+  std::optional<Entered> inside_;     // while a plan is submitted
   Architecture architecture_;
   Properties properties_;
   ir::GpuTarget target_;
@@ -514,44 +512,35 @@ void Implementation::launch(const Launch& launch, Stream stream) {
     work.is_of_library = false;
     work.step = step_;
     work.name = &launch.name;
-    if (!is_held) hand_in(stream, std::move(other));
+    if (!is_held) submit(stream, std::move(other));
   }
 }
 
 // Copies of the buffers on the host, work on them, and what it wrote back. It waits for the stream.
-void Implementation::run_on_host(std::span<void* const> buffers, std::span<const size_t> bytes, std::span<const uint8_t> is_written,
-                                 Stream stream, const std::function<void(std::span<void* const>)>& work) {
-  hand_in_held();
-  std::vector<std::vector<uint64_t>> copies(buffers.size());
-  std::vector<void*> on_host(buffers.begin(), buffers.end());
-  for (size_t b = 0; b < buffers.size(); ++b) {
-    if (!buffers[b] || bytes[b] == 0) continue;
-    copies[b].resize((bytes[b] + 7) / 8);
-    on_host[b] = copies[b].data();
-    copy_to_host(on_host[b], buffers[b], bytes[b], stream);
-  }
-  work(on_host);
-  for (size_t b = 0; b < buffers.size(); ++b) {
-    if (is_written[b] != 0 && bytes[b] > 0) copy_from_host(buffers[b], on_host[b], bytes[b], stream);
-  }
-}
-
 void Implementation::on_host(const Uncompiled& work, Stream stream, void (Device::*run)(const Uncompiled&, Stream)) {
-  std::vector<size_t> bytes;
-  std::vector<uint8_t> is_written;
-  for (const ir::KernelBuffer& b : ir::signature(*work.work).buffers) {
-    bytes.push_back(static_cast<size_t>(b.numel * ir::item_size(b.dtype)));
-    is_written.push_back(b.role != ir::Role::In);
+  submit_held();
+  const std::vector<ir::KernelBuffer>& buffers = ir::signature(*work.work).buffers;
+  const auto bytes_of = [](const ir::KernelBuffer& b) { return static_cast<size_t>(b.numel * ir::item_size(b.dtype)); };
+  std::vector<std::vector<uint64_t>> copies(buffers.size());
+  std::vector<void*> on_host(work.buffers.begin(), work.buffers.end());
+  for (size_t b = 0; b < buffers.size(); ++b) {
+    const size_t bytes = bytes_of(buffers[b]);
+    if (!work.buffers[b] || bytes == 0) continue;
+    copies[b].resize((bytes + 7) / 8);
+    on_host[b] = copies[b].data();
+    copy_to_host(on_host[b], work.buffers[b], bytes, stream);
   }
-  run_on_host(work.buffers, bytes, is_written, stream, [&](std::span<void* const> buffers) {
-    (host_device().*run)({work.work, work.name, buffers, work.scalars}, Stream::Main);
-  });
+  (host_device().*run)({work.work, work.name, on_host, work.scalars}, Stream::Main);
+  for (size_t b = 0; b < buffers.size(); ++b) {
+    const size_t bytes = bytes_of(buffers[b]);
+    if (buffers[b].role != ir::Role::In && bytes > 0) copy_from_host(work.buffers[b], on_host[b], bytes, stream);
+  }
 }
 
 void Implementation::interpret(const Uncompiled& work, Stream stream) { on_host(work, stream, &Device::interpret); }
 
-// A product that the library refuses twice is computed on the host, since the work before it is handed in, and is the last of its: later
-// plans have none. In a capture nothing is handed in.
+// A product that the library refuses twice is computed on the host, since the work before it is submitted, and is the last of its: later
+// plans have none. In a capture nothing is submitted.
 void Implementation::multiply(const std::shared_ptr<const ir::Work>& product, std::array<void*, 3> buffers, bool tf32, CUstream on) {
   for (const bool again : {false, true}) {
     try {
@@ -570,10 +559,10 @@ void Implementation::call_library(const Uncompiled& call, Stream stream) {
   const Entered entered(*this);
   const std::array<void*, 3> buffers{call.buffers[0], call.buffers[1], call.buffers[2]};
   const bool tf32 = tf32_;
-  hand_in(stream, {.words = {address(buffers[0]), address(buffers[1]), address(buffers[2]), tf32},
-                   .call = [this, work = call.work, buffers, tf32](CUstream on) { multiply(work, buffers, tf32, on); },
-                   .is_of_library = true,
-                   .name = &call.name});
+  submit(stream, {.words = {address(buffers[0]), address(buffers[1]), address(buffers[2]), tf32},
+                  .call = [this, work = call.work, buffers, tf32](CUstream on) { multiply(work, buffers, tf32, on); },
+                  .is_of_library = true,
+                  .name = &call.name});
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ void IndexNotes::look() {
     text = errors_[i].before + (errors_[i].names_index ? std::to_string(index) : std::string()) + errors_[i].after;
   }
   if (text.empty()) return;
-  LateFailure failure(text);
+  AsyncFailure failure(text);
   failure.copies_are_right = true;
   throw failure;
 }

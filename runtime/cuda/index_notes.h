@@ -4,7 +4,7 @@
 //
 //   index_select(x, 0, i)      note "index ... is out of bounds for dimension 0 with size 5" -> address a
 //   kernel                     at = tenon_check(i[t], 5, a)         i[t] == 7: *a = 7, and element 0 is read
-//   copy_to_host, synchronise  wait, find 7 at a, clear it and throw LateFailure
+//   copy_to_host, synchronise  wait, find 7 at a, clear it and throw AsyncFailure
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class IndexNotes {
 
   // Null if there is no memory, or there are too many texts already. The context is current.
   void* find(const Device::IndexError& error);
-  // Throws LateFailure for one that was noted, and clears all. What a kernel notes later is found later.
+  // Throws AsyncFailure for one that was noted, and clears all. What a kernel notes later is found later.
   void look();
 
  private:

@@ -121,22 +121,13 @@ struct Loaded {
   functions.name = reinterpret_cast<decltype(functions.name)>(dlsym(handle, #symbol)); \
   if (!functions.name) return #symbol;                                                 \
   if (!first) first = reinterpret_cast<void*>(functions.name);
-const char* resolve(void* handle, Driver& functions, void*& first) {
-  TENON_CUDA_DRIVER(TENON_RESOLVE)
-  return nullptr;
-}
-const char* resolve(void* handle, Graphs& functions, void*& first) {
-  TENON_CUDA_GRAPHS(TENON_RESOLVE)
-  return nullptr;
-}
-const char* resolve(void* handle, Nvrtc& functions, void*& first) {
-  TENON_NVRTC(TENON_RESOLVE)
-  return nullptr;
-}
-const char* resolve(void* handle, Cublas& functions, void*& first) {
-  TENON_CUBLAS(TENON_RESOLVE)
-  return nullptr;
-}
+#define TENON_RESOLVE_ALL(Functions, TABLE) \
+  const char* resolve(void* handle, Functions& functions, void*& first) { TABLE(TENON_RESOLVE) return nullptr; }
+TENON_RESOLVE_ALL(Driver, TENON_CUDA_DRIVER)
+TENON_RESOLVE_ALL(Graphs, TENON_CUDA_GRAPHS)
+TENON_RESOLVE_ALL(Nvrtc, TENON_NVRTC)
+TENON_RESOLVE_ALL(Cublas, TENON_CUBLAS)
+#undef TENON_RESOLVE_ALL
 #undef TENON_RESOLVE
 
 template <typename Functions>
@@ -169,25 +160,20 @@ const Wanted& wanted_cublas() {
   return wanted;
 }
 
-const Loaded<Driver>& loaded_driver() { return load<Driver>(wanted_driver()); }
-const Loaded<Graphs>& loaded_graphs() { return load<Graphs>(wanted_driver()); }
-const Loaded<Nvrtc>& loaded_nvrtc() { return load<Nvrtc>(wanted_nvrtc()); }
-const Loaded<Cublas>& loaded_cublas() { return load<Cublas>(wanted_cublas()); }
-
 }  // namespace
 
 std::string Library::why() const { return tried.empty() ? "nothing of its name is installed" : tried.front(); }
 
-const Driver* driver() { return loaded_driver().get(); }
+const Driver* driver() { return load<Driver>(wanted_driver()).get(); }
 const Graphs* graphs() {
   static const bool off = value_of("TENON_CUDA_GRAPHS") == "0";
-  return off ? nullptr : loaded_graphs().get();
+  return off ? nullptr : load<Graphs>(wanted_driver()).get();
 }
-const Nvrtc* nvrtc() { return loaded_nvrtc().get(); }
-const Cublas* cublas() { return loaded_cublas().get(); }
-const Library& driver_library() { return loaded_driver().library; }
-const Library& nvrtc_library() { return loaded_nvrtc().library; }
-const Library& cublas_library() { return loaded_cublas().library; }
+const Nvrtc* nvrtc() { return load<Nvrtc>(wanted_nvrtc()).get(); }
+const Cublas* cublas() { return load<Cublas>(wanted_cublas()).get(); }
+const Library& driver_library() { return load<Driver>(wanted_driver()).library; }
+const Library& nvrtc_library() { return load<Nvrtc>(wanted_nvrtc()).library; }
+const Library& cublas_library() { return load<Cublas>(wanted_cublas()).library; }
 
 bool cublas_is_there() {
   static const bool there = [] {

@@ -19,7 +19,7 @@ struct Library {
   std::string file;                // that was loaded; empty: none
   std::vector<std::string> tried;  // a line for each file that did not do, with the linker's reason
   bool found() const { return !file.empty(); }
-  std::string why() const;  // one sentence, of one that was not found
+  std::string why() const;  // why it was not found, in one sentence
 };
 
 // Null if the library is missing or lacks a function.

@@ -87,7 +87,7 @@ std::vector<std::vector<size_t>> pieces_before(std::span<const Work> work, std::
 
 }  // namespace
 
-void hand_in(Context& context, CUstream stream, const Work& work) {
+void submit(Context& context, CUstream stream, const Work& work) {
   if (!work.function) return work.call(stream);
   const CUdeviceptr nowhere = 0;
   std::vector<void*> parameters = parameters_of(work, nowhere);
@@ -128,7 +128,7 @@ void CudaRecording::run_plainly(std::span<const Work> work, std::span<const Step
     if (work[i].step >= 0 && is_last[static_cast<size_t>(work[i].step)]) {
       last.push_back(i);
     } else {
-      hand_in(context_, stream_, work[i]);
+      submit(context_, stream_, work[i]);
       if (work[i].is_of_library) run_.insert(use_of(i, work[i]));
     }
   }
@@ -140,10 +140,10 @@ void CudaRecording::run_last(std::span<const Work> work, std::span<const size_t>
   if (last.size() > 1 && graphs() && launch_together(work, last)) return;
   for (const size_t i : last) {
     try {
-      hand_in(context_, stream_, work[i]);
+      submit(context_, stream_, work[i]);
     } catch (const std::exception&) {
       if (!has_overwritten_ || context_.is_lost()) throw;
-      hand_in(context_, stream_, work[i]);
+      submit(context_, stream_, work[i]);
     }
     has_overwritten_ = true;
     if (work[i].is_of_library) run_.insert(use_of(i, work[i]));
@@ -182,7 +182,7 @@ bool CudaRecording::have_run(std::span<const Work> work, size_t piece) const {
   return !work[piece].is_of_library || run_.contains(use_of(piece, work[piece]));
 }
 
-// False if nothing is handed in.
+// False if nothing is submitted.
 bool CudaRecording::launch_graph(std::span<const Work> work, std::span<const StepOrder> order) {
   if (exec_ && has_shape(work)) {
     try {

@@ -1,5 +1,5 @@
 // Plans that repeat become CUDA graphs by themselves. Between the begin and the end of a plan the device notes its launches, then
-// hands them in together:
+// submits them together:
 //
 //   the first runs      one after another. What writes over memory that the plan was given comes last and, if it is several launches,
 //                       as one CUDA graph: so a refused launch overwrites nothing
@@ -10,7 +10,7 @@
 //                       for the first time reads them there from then on, and one copy before the graph writes them all
 //   another shape       a run whose launches are of other functions makes the graph anew; a plan that does so each time stays
 //                       with plain launches
-//   a refused call      Of capturing, building, updating or launching the graph. Then nothing of the run is handed in yet: it has plain
+//   a refused call      Of capturing, building, updating or launching the graph. Then nothing of the run is submitted yet: it has plain
 //                       launches, and the graph is made anew, in this run if it was an update, else in the next one. A plan whose graph
 //                       is refused each time stays with plain launches.
 //
@@ -35,11 +35,11 @@ namespace tenon::runtime::cuda {
 
 // One piece of work, and what decides whether an earlier one is the same.
 struct Work {
-  CUfunction function = nullptr;  // a kernel; null: `call` hands it in
+  CUfunction function = nullptr;  // a kernel; null: `call` submits it
   unsigned blocks = 0, threads = 0, shared_bytes = 0;
   std::vector<uint64_t> words;         // the kernel's buffers and sizes, a word each; else all that `call` depends on
   std::vector<uint64_t> numbers = {};  // the kernel's scalars
-  std::function<void(CUstream)> call;  // hands it in to a stream
+  std::function<void(CUstream)> call;  // submits it to a stream
   bool is_of_library = false;
   int32_t step = -1;  // of the plan; -1: before all steps
   const std::string* name = nullptr;
@@ -52,11 +52,11 @@ class CudaRecording final : public Recording {
       : context_(context), device_(device), stream_(stream), capturing_(capturing), runs_(repeats ? kPlainRuns : 0) {}
   ~CudaRecording() override;
 
-  // A run: its work is noted, step by step, then handed in. Throws what the driver says of a plain launch; some pieces may be handed in
+  // A run: its work is noted, step by step, then submitted. Throws what the driver says of a plain launch; some pieces may be submitted
   // then.
   void begin() { has_overwritten_ = false; }
   void run(std::span<const Work> work, std::span<const StepOrder> order);
-  bool has_overwritten() const { return has_overwritten_; }  // a piece that writes over what the plan was given is handed in
+  bool has_overwritten() const { return has_overwritten_; }  // a piece that writes over what the plan was given is submitted
 
  private:
   static constexpr int kPlainRuns = 2;   // before a graph is worth its making
@@ -98,7 +98,7 @@ class CudaRecording final : public Recording {
   CUgraphExec exec_ = nullptr;
 };
 
-// Hands a piece in to a stream.
-void hand_in(Context& context, CUstream stream, const Work& work);
+// Submits a piece to a stream.
+void submit(Context& context, CUstream stream, const Work& work);
 
 }  // namespace tenon::runtime::cuda

@@ -3,14 +3,14 @@
 //
 //   ordinal   DeviceId {type, index}  ->  ir::DeviceTag of graph nodes      cpu 0 | cuda:i 1 + i | privateuseone:i 64 + i
 //
-//   streams   Work is handed in and may run later: in order within a stream, in any order between streams. An event is a
+//   streams   Work is submitted and may run later: in order within a stream, in any order between streams. An event is a
 //             point in a stream that another stream, or the host, can wait for. Evaluations use Stream::Main; copies
 //             from and to other devices use Stream::Transfer, with events between the two.
 //   memory    allocate and release are in the order of their stream too: a block that is released may be handed out
 //             again to work that comes later in that stream.
 //   failure   A call throws std::runtime_error, or OutOfMemory, and has then done nothing. What fails later, on the
-//             device, is thrown as a LateFailure by the next synchronise or copy_to_host that waits for it, or by the next
-//             throw_failure; after that the device works on. late_work.h says what becomes of the values.
+//             device, is thrown as a AsyncFailure by the next synchronise or copy_to_host that waits for it, or by the next
+//             throw_failure; after that the device works on. async_work.h says what becomes of the values.
 //
 // Every function may be called from any thread, calls for one stream from one thread at a time.
 #pragma once
@@ -46,8 +46,8 @@ std::string name_of(ir::DeviceTag tag);  // "cpu", "cuda:1", "privateuseone:0"
 
 enum class Stream : uint8_t { Main, Transfer };
 
-// A failure of work that was handed in before; names its kernel.
-struct LateFailure : std::runtime_error {
+// A failure of work that was submitted before; names its kernel.
+struct AsyncFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
   bool copies_are_right = false;  // the device works and its memory is whole: what came from the host is as it was
 };
@@ -58,7 +58,7 @@ struct EventState {
 };
 using Event = std::shared_ptr<const EventState>;
 
-// What a device keeps of a plan's work from one run to the next, to hand it in faster. Alive as long as the plan.
+// What a device keeps of a plan's work from one run to the next, to submit it faster. Alive as long as the plan.
 struct Recording {
   virtual ~Recording() = default;
 };
@@ -86,7 +86,7 @@ struct Phase {
   double ns;      // of one, estimated
 };
 
-// What follows is read before the call that takes it returns; who runs it later keeps copies, and the shared pointers.
+// A device reads what follows before the call that takes it returns; if it runs it later it keeps copies, and the shared pointers.
 struct Launch {
   const std::shared_ptr<const Code>& code;
   const std::string& name;            // of the kernel
@@ -134,8 +134,8 @@ class Device {
   // --- traits: what plans, buffers and the frontend may do with it. The defaults are right for every device.
   // Whether the host reads and writes its memory in place. Such a device does not work late.
   virtual bool host_accesses_memory() const { return false; }
-  // Whether work may run, and fail, after the call that handed it in has returned.
-  virtual bool works_late() const { return true; }
+  // Whether work may run, and fail, after the call that submitted it has returned.
+  virtual bool works_async() const { return true; }
   // Whether its code moves vectors, and so must know which operands may lie at any address.
   virtual bool needs_alignment() const { return true; }
   // Whether constants stay in its memory in the layouts that its kernels read (packed_copies.h).
@@ -148,10 +148,10 @@ class Device {
   virtual void synchronise() = 0;                            // for all work of all streams
   // Neither waits. One that does its work within its calls has no more to say.
   virtual bool is_past(const Event&) { return true; }
-  virtual void throw_failure() {}  // the LateFailure of work that is past, if there was one
+  virtual void throw_failure() {}  // the AsyncFailure of work that is past, if there was one
   // The address where a kernel notes an index that is out of range (Op::Check): equal texts have one. What was noted is thrown as a
-  // LateFailure: `before`, the index if it matters, `after`; an index below zero counts from `wraps_at` if that is not 0. Null: there is
-  // none, and whoever has to know reads the index.
+  // AsyncFailure: `before`, the index if it matters, `after`; an index below zero counts from `wraps_at` if that is not 0. Null: there is
+  // none, and a caller that has to know reads the index.
   struct IndexError {
     std::string before, after;
     int64_t wraps_at = 0;
@@ -189,12 +189,12 @@ class Device {
   // Code that is there at once and runs slower, with the same bits; null: there is none.
   virtual std::unique_ptr<Code> load_first(const ir::LoopTree&) { return nullptr; }
   virtual void replace(const Code& /*first*/, std::unique_ptr<Code> /*compiled*/) {
-  }                                                                            // launches may be running; of two for one, one is dropped
-  virtual std::vector<CodeForm> code_forms() const { return {}; }              // in which its code can be shown
+  }                                                                // launches may be running; if two come for one, one is dropped
+  virtual std::vector<CodeForm> code_forms() const { return {}; }  // in which its code can be shown
   virtual std::string code_text(const ir::LoopTree&, CodeForm) { return {}; }  // in one of them
   // Whether a report compiles its kernels, to say what `uses` and `access_lines` know of them.
   virtual bool reports_code() const { return false; }
-  virtual std::vector<CodeUse> uses(const Code&) { return {}; }  // by phase; empty if nobody knows
+  virtual std::vector<CodeUse> uses(const Code&) { return {}; }  // by phase; empty if it is not known
   // A line for each access of a tree to memory, with these size parameters: "phase: reads ...".
   using Sizes = std::span<const int64_t>;
   virtual std::vector<std::string> access_lines(const ir::LoopTree&, Sizes) const { return {}; }
@@ -205,9 +205,9 @@ class Device {
   virtual void call_library(const Uncompiled& call, Stream stream) = 0;
 
   // A plan whose work is for this device alone begins and ends. In between the device may hold work of the main stream back;
-  // all of it is handed in when end_plan returns, or dropped by drop_plan after a failure, which says whether nothing is overwritten of
+  // all of it is submitted when end_plan returns, or dropped by drop_plan after a failure, which says whether nothing is overwritten of
   // what the plan was given. `recording` is the plan's own; `is_again`: of one that was made in place of another, which has run. What
-  // is handed in behind begin_step is of that step; steps may run in any order that `order`, the plan's own, allows.
+  // is submitted behind begin_step is of that step; steps may run in any order that `order`, the plan's own, allows.
   virtual void begin_plan(std::shared_ptr<Recording>&, bool /*is_again*/, std::span<const StepOrder> /*order*/) {}
   virtual void begin_step(size_t) {}
   virtual void end_plan() {}
@@ -243,7 +243,7 @@ bool register_sketch(CodeForm form, CodeSketch sketch);
 const CodeSketch* sketch_of(CodeForm form);  // null if there is none
 
 // Between any two devices, in the order of their main streams; through the host if they know no other way. To the host: throws
-// a LateFailure if any device has failed by then, since what was copied may come from there. From the host: with an `owner` the source may
+// a AsyncFailure if any device has failed by then, since what was copied may come from there. From the host: with an `owner` the source may
 // be read after the return.
 void copy_between(Device& to_device, void* to, Device& from_device, const void* from, size_t bytes,
                   const std::shared_ptr<const void>& owner = nullptr);

@@ -1,43 +1,30 @@
-// Buffers: blocks of a device's memory, given back when the last reference is gone.
+// Buffers: blocks of a device's memory, given back when the last reference is gone; and the table of their packed copies.
 #include "runtime/memory/buffer.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <mutex>
-#include <span>
+#include <utility>
 
+#include "ir/base/fork.h"
 #include "runtime/device/device.h"
+#include "runtime/memory/packed_copies.h"
 
 namespace tenon::runtime {
 namespace {
-
-// Added to, never taken from: read without a lock.
-struct Keepers {
-  std::atomic<size_t> count{0};
-  std::array<MemoryKeeper*, 4> keepers{};
-  std::span<MemoryKeeper* const> all() const { return std::span(keepers).first(count.load(std::memory_order_acquire)); }
-};
-constinit Keepers keepers;
-
-bool give_back_all() {
-  bool any = false;
-  for (MemoryKeeper* keeper : keepers.all()) any |= keeper->give_back();
-  return any;
-}
 
 void* allocate_block(const void* last, size_t bytes, Device& device) {
   try {
     return last ? device.allocate_at(const_cast<void*>(last), bytes, Stream::Main) : device.allocate(bytes, Stream::Main);
   } catch (const OutOfMemory&) {
-    if (!give_back_all()) throw;
+    if (!PackedCopies::global().give_back()) throw;
   }
   return device.allocate(bytes, Stream::Main);
 }
 
-// What was handed in may still read a buffer that nobody refers to.
+// Work that was submitted may still read a buffer that has no reference left.
 void finish_work(Device& device) noexcept {
-  if (!device.works_late()) return;
+  if (!device.works_async()) return;
   try {
     device.synchronise(device.record(Stream::Main));
   } catch (const std::exception&) {  // of a device that is lost: nothing reads it
@@ -45,8 +32,6 @@ void finish_work(Device& device) noexcept {
 }
 
 }  // namespace
-
-std::shared_ptr<Buffer> Buffer::allocate(size_t bytes) { return allocate(bytes, host_device()); }
 
 std::shared_ptr<Buffer> Buffer::allocate(size_t bytes, Device& device) { return allocate_at(nullptr, bytes, device); }
 
@@ -59,9 +44,6 @@ std::shared_ptr<Buffer> Buffer::allocate_at(const void* last, size_t bytes, Devi
   return buffer;
 }
 
-std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<void(void*)> deleter) {
-  return adopt(data, bytes, std::move(deleter), host_device());
-}
 std::shared_ptr<Buffer> Buffer::adopt(void* data, size_t bytes, std::function<void(void*)> deleter, Device& device) {
   std::shared_ptr<Buffer> buffer(new Buffer(device));
   buffer->data_ = data;
@@ -75,7 +57,7 @@ void Buffer::forget_packed(int64_t packed) {
   const int64_t worth = worth_a_copy_.load(std::memory_order_relaxed);
   if (packed_.load(std::memory_order_relaxed) == packed) return;  // mostly: nothing was ever packed
   if (packed_.exchange(packed, std::memory_order_relaxed) < worth) return;
-  for (MemoryKeeper* keeper : keepers.all()) keeper->forget(*this);
+  PackedCopies::global().forget(*this);
   worth_a_copy_.store(std::min(2 * worth, kNever), std::memory_order_relaxed);
 }
 void Buffer::drop_packed() { forget_packed(0); }
@@ -95,19 +77,62 @@ Buffer::~Buffer() {
 
 std::shared_ptr<Buffer> buffer_of(const ir::Node& node) { return std::static_pointer_cast<Buffer>(node.payload()); }
 
-void register_keeper(MemoryKeeper& keeper) {
-  static constinit std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  const size_t count = keepers.count.load(std::memory_order_relaxed);
-  keepers.keepers.at(count) = &keeper;
-  keepers.count.store(count + 1, std::memory_order_release);
-}
-
 MemoryStats memory_stats() { return host_device().memory_stats(); }
 void reset_peak_memory_stats() { host_device().reset_peak_memory_stats(); }
 void empty_memory_cache() {
-  give_back_all();
+  PackedCopies::global().give_back();
   for (Device* device : all_devices()) device->empty_cache();
+}
+
+// --- packed copies. Memory is released when the lock is open again.
+
+PackedCopies& PackedCopies::global() {
+  static auto* const copies = new PackedCopies;  // never destroyed: buffers are, at any time
+  return *copies;
+}
+std::mutex& PackedCopies::global_mutex() { return global().mutex_; }
+[[maybe_unused]] const bool packed_held_over_fork = ir::hold_over_fork(ir::ForkOrder::Packed, ir::fork_lock<PackedCopies::global_mutex>());
+
+std::shared_ptr<Buffer> PackedCopies::find(const Buffer& source, const Layout& layout) {
+  const std::lock_guard lock(mutex_);
+  const auto known = copies_.find(&source);
+  if (known == copies_.end()) return nullptr;
+  const auto copy = std::ranges::find(known->second, layout, &Copy::layout);
+  return copy == known->second.end() ? nullptr : copy->buffer;
+}
+
+bool PackedCopies::keep(const Buffer& source, const Layout& layout, const std::shared_ptr<Buffer>& copy) {
+  const std::lock_guard lock(mutex_);
+  if (!source.constant()) return true;  // it was written, or is known outside, since the plan was chosen: nothing would drop this
+  if (bytes_ + copy->bytes() > kMostBytes) return false;
+  std::vector<Copy>& copies = copies_[&source];
+  if (std::ranges::find(copies, layout, &Copy::layout) != copies.end()) return true;  // another thread was faster
+  copies.push_back({layout, copy});
+  bytes_ += copy->bytes();
+  return true;
+}
+
+void PackedCopies::forget(const Buffer& source) {
+  std::vector<Copy> gone;
+  const std::lock_guard lock(mutex_);
+  const auto known = copies_.find(&source);
+  if (known == copies_.end()) return;
+  gone = std::move(known->second);
+  copies_.erase(known);
+  for (const Copy& copy : gone) bytes_ -= copy.buffer->bytes();
+}
+
+size_t PackedCopies::bytes() {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+bool PackedCopies::give_back() {
+  decltype(copies_) gone;
+  const std::lock_guard lock(mutex_);
+  gone.swap(copies_);
+  bytes_ = 0;
+  return !gone.empty();
 }
 
 }  // namespace tenon::runtime

@@ -12,18 +12,17 @@
 namespace tenon::runtime {
 
 class Device;
+Device& host_device();
 
 class Buffer final : public ir::Payload {
  public:
   // Memory of the host, or of a device, in the order of its main stream; contents undefined, 64-byte aligned. Throws
   // OutOfMemory. bytes may be 0.
-  static std::shared_ptr<Buffer> allocate(size_t bytes);
-  static std::shared_ptr<Buffer> allocate(size_t bytes, Device& device);
+  static std::shared_ptr<Buffer> allocate(size_t bytes, Device& device = host_device());
   // Memory for the same value of a plan as `last` was for (Device::allocate_at); null: anywhere.
   static std::shared_ptr<Buffer> allocate_at(const void* last, size_t bytes, Device& device);
   // Memory owned by somebody else; `deleter` runs when the last reference is gone and the device has done its work so far.
-  static std::shared_ptr<Buffer> adopt(void* data, size_t bytes, std::function<void(void*)> deleter);  // of the host
-  static std::shared_ptr<Buffer> adopt(void* data, size_t bytes, std::function<void(void*)> deleter, Device& device);
+  static std::shared_ptr<Buffer> adopt(void* data, size_t bytes, std::function<void(void*)> deleter, Device& device = host_device());
   ~Buffer() override;
 
   void* data() const { return data_; }  // an address of the device: only the host's is for the host to read
@@ -32,7 +31,7 @@ class Buffer final : public ir::Payload {
   bool adopted() const { return adopted_; }  // then the runtime never takes it over for an output
 
   int plan = -1;                     // the number of the plan that computed it; read and written under the evaluation lock
-  std::atomic<uint64_t> written{0};  // the number of the work that wrote it last (late_work.h); 0: that was done at once
+  std::atomic<uint64_t> written{0};  // the number of the work that wrote it last (async_work.h); 0: that was done at once
   std::atomic<bool> exposed{false};  // the frontend gave its address away: others may write it
 
   // Packed copies (packed_copies.h). The buffer counts as constant once kernels have packed so many bytes of it since it
@@ -58,21 +57,14 @@ class Buffer final : public ir::Payload {
   std::function<void(void*)> deleter_;  // of adopted memory; may be empty
 };
 
+inline int64_t bytes_of(const ir::Node& node) { return node.numel() * ir::item_size(node.dtype()); }  // of its value
+
 // The buffer of a materialised node; null if it is still pending.
 std::shared_ptr<Buffer> buffer_of(const ir::Node& node);
 
 MemoryStats memory_stats();  // of the host
 void reset_peak_memory_stats();
 
-// Somebody who keeps memory that he could do without, or copies of what buffers hold.
-class MemoryKeeper {
- public:
-  virtual bool give_back() = 0;                   // all of it; false if there was none
-  virtual void forget(const Buffer& source) = 0;  // the copies of it
- protected:
-  ~MemoryKeeper() = default;
-};
-void register_keeper(MemoryKeeper& keeper);  // for the life of the process
-void empty_memory_cache();                   // gives what keepers have and all freed blocks of all devices back to the system
+void empty_memory_cache();  // gives packed copies and all freed blocks of all devices back to the system
 
 }  // namespace tenon::runtime

@@ -4,7 +4,10 @@
 //     %1 = reduce.sum %0 dims=[1]
 //
 //   graph (%x: f32[1000,64], %v: f32[64])                graph (%w: f32[64000], %v: f32[64])      %w begins at row 7 of %x
-//     %0 = update %x, %v strides=[1] offset=448    ->      %0 = update %w, %v strides=[1] offset=0
+//     %0 = update %x, %v strides=[1] offset=448    ->      %b = reshape %w [1,64000]
+//                                                          %0 = update %b, %v strides=[1] offset=0
+// The update's result begins where %x begins, its base at the origin. So no pass may take the one for the other: what windows read is
+// %w, and no rule sees in the base, a reshape, that an update writes what is there.
 #include "runtime/plan/analysis.h"
 
 #include <algorithm>
@@ -105,14 +108,17 @@ class WindowInputs {
 
   void update(const Node& node, const GraphKey::Window& window) {
     const Node& base = *node.inputs()[0];
-    const NodeRef& from = base.op() == Op::Input ? flat_input(base, window.origin) : updated_.at(&base);
+    const NodeRef from = base.op() == Op::Input ? reshaped(flat_input(base, window.origin), {1, base.numel()}) : updated_.at(&base);
     ir::Dims ints = node.ints();
     ints.back() = window.offset;
     const NodeRef operands[] = {from, substitution_.of(node.inputs()[1])};
     NodeRef made = ir::make_node(Op::Update, operands, ints, node.dtype(), ir::Folding::Off);
-    const NodeRef flat[] = {made};
-    substitution_.replace(&node, ir::make_node(Op::Reshape, flat, node.shape(), node.dtype(), ir::Folding::Off));
+    substitution_.replace(&node, reshaped(made, node.shape()));
     updated_[&node] = std::move(made);
+  }
+
+  static NodeRef reshaped(const NodeRef& node, const ir::Dims& shape) {
+    return ir::make_node(Op::Reshape, {&node, 1}, shape, node->dtype(), ir::Folding::Off);
   }
 
   static bool row_major(const ir::Dims& shape, const ir::Dims& strides) {
@@ -127,7 +133,7 @@ class WindowInputs {
   Substitution& substitution_;
   Analysis& analysis_;
   std::vector<Shared> by_origin_;
-  std::unordered_map<const Node*, NodeRef> updated_;  // updates in one dim
+  std::unordered_map<const Node*, NodeRef> updated_;  // updates in the base's shape
   size_t next_ = 0;
 };
 

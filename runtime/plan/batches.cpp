@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/memory/buffer.h"
 #include "runtime/plan/analysis.h"
 #include "runtime/plan/repeats.h"
 
@@ -79,7 +80,7 @@ class Batches {
   // Storing what crosses a cut costs less than planning for it.
   static bool is_small(const std::vector<const Node*>& nodes, const Repeat& repeat) {
     int64_t bytes = 0;
-    for (size_t i = repeat.begin; i < repeat.begin + repeat.period; ++i) bytes += nodes[i]->numel() * ir::item_size(nodes[i]->dtype());
+    for (size_t i = repeat.begin; i < repeat.begin + repeat.period; ++i) bytes += bytes_of(*nodes[i]);
     return bytes <= kSmallBytes * static_cast<int64_t>(repeat.period);
   }
 
@@ -130,8 +131,7 @@ class Batches {
       if (!node->is_leaf() && node->holders.load(std::memory_order_relaxed) > 0) value(stored_for(node));
       if (node->op() != Op::Cat || node->inputs().size() < least_) continue;
       for (Node* operand : node->inputs()) {
-        const bool small = operand->numel() * ir::item_size(operand->dtype()) <= kSmallBytes;
-        if (small && !operand->is_leaf() && stored_for(operand)) value(operand);
+        if (bytes_of(*operand) <= kSmallBytes && !operand->is_leaf() && stored_for(operand)) value(operand);
       }
     }
   }

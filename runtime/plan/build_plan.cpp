@@ -9,6 +9,7 @@
 
 #include "codegen/executable.h"
 #include "runtime/history/profiler.h"
+#include "runtime/memory/buffer.h"
 #include "runtime/plan/analysis.h"
 #include "runtime/plan/dump.h"
 #include "runtime/plan/kernel_facts.h"
@@ -25,7 +26,7 @@ using ir::Node;
 using ir::Op;
 using passes::FusedKernel;
 
-constexpr int64_t kAlignment = 16;  // bytes, of what a device's kernels move at once
+constexpr int64_t kAlignment = 16;  // bytes that a device's kernels move at once
 
 class Builder {
  public:
@@ -57,7 +58,7 @@ class Builder {
   Device* only_device() const {
     Device* only = plan_->steps.empty() ? nullptr : plan_->steps.front().device;
     const auto is_elsewhere = [&](const Step& step) { return step.device != only || std::holds_alternative<CopyStep>(step.work); };
-    if (!only || !only->works_late() || std::any_of(plan_->steps.begin(), plan_->steps.end(), is_elsewhere)) return nullptr;
+    if (!only || !only->works_async() || std::any_of(plan_->steps.begin(), plan_->steps.end(), is_elsewhere)) return nullptr;
     return only;
   }
 
@@ -93,11 +94,9 @@ class Builder {
   int32_t new_value(PlannedValue value, Device& device) {
     planned_.values.push_back(value);
     planned_.devices.push_back(&device);
-    plan_->works_late = plan_->works_late || device.works_late();
+    plan_->works_async = plan_->works_async || device.works_async();
     return static_cast<int32_t>(planned_.values.size()) - 1;
   }
-
-  static int64_t bytes_of(const Node& node) { return node.numel() * ir::item_size(node.dtype()); }
 
   // Output k of the graph is node k of analysis_.outputs, whatever the passes made of it.
   void list_outputs() {
@@ -126,7 +125,7 @@ class Builder {
 
   int32_t input_value(const Node* node) {
     if (const Analysis::Window* window = analysis_.window(node)) node = key_.nodes[window->input];
-    auto [it, fresh] = value_of_.emplace(node, -1);
+    auto [it, fresh] = value_of_.emplace(node, kNone);
     if (fresh) {
       if (node->op() != Op::Input) throw std::runtime_error("evaluate: a kernel reads what no kernel writes");
       it->second = new_value({ValueKind::Input, number_of(node), bytes_of(*node), -1, 0}, device_of(*node));
@@ -137,7 +136,7 @@ class Builder {
 
   int32_t output_value(const Node* node) {
     auto step = static_cast<int32_t>(plan_->steps.size());
-    auto [it, fresh] = value_of_.emplace(node, -1);
+    auto [it, fresh] = value_of_.emplace(node, kNone);
     if (fresh) it->second = new_value({ValueKind::Temporary, 0, bytes_of(*node), step, step}, device_of(*node));
     PlannedValue& value = planned_.values[it->second];
     value.begin = value.end = step;
@@ -246,7 +245,7 @@ class Builder {
     if (const auto place = analysis_.places.find(constant); place != analysis_.places.end())
       return {place->second.pad, 0, place->second.dim};
     auto it = analysis_.constants.find(constant);
-    return it == analysis_.constants.end() ? ScalarSource{-1, constant->bits()} : ScalarSource{it->second, 0};
+    return it == analysis_.constants.end() ? ScalarSource{kNone, constant->bits()} : ScalarSource{it->second, 0};
   }
 
   // What a chain of updates begins with; those that were asked for before it know.
@@ -266,7 +265,7 @@ class Builder {
     if (value < 0 || from.offset != 0 || from.strides != ir::row_major_strides(shape) || place.strides != from.strides) return;
     const int64_t item = ir::item_size(cat.node().dtype()), offset = place.offset * item;
     if (ir::element_count(shape) * item != planned_.values[value].bytes) return;
-    if (planned_.devices[value]->needs_alignment() && offset % kAlignment != 0) return;  // who writes it may move vectors
+    if (planned_.devices[value]->needs_alignment() && offset % kAlignment != 0) return;  // the kernel that writes it may move vectors
     planned_.in_place.push_back({static_cast<int32_t>(step), value, result, false, true, offset});
   }
 
@@ -305,7 +304,7 @@ class Builder {
       planned_.in_place.push_back({static_cast<int32_t>(s), reads, step.arguments[to].at.place});
     }
     if (lowered.packing && step.device->keeps_packed_copies())
-      compiled.packing = {lowered.packing->source, -1, lowered.packing->phase, 0, lowered.packing->layout};
+      compiled.packing = {lowered.packing->source, kNone, lowered.packing->phase, 0, lowered.packing->layout};
     add_tree(s, step, compiled, tree, facts);
   }
 
@@ -343,7 +342,7 @@ class Builder {
   struct Join {
     const FusedKernel* fused;
     size_t step, first, count;    // parts
-    std::vector<int32_t> values;  // of the parts; -1: a scalar, or no elements
+    std::vector<int32_t> values;  // of the parts; kNone: a scalar, or no elements
     int32_t result;
   };
 
@@ -360,8 +359,8 @@ class Builder {
       step.device = &kernel_device(fused);
       step.facts = record_of(fused);
       for (size_t p = first; p < first + join.count; ++p) {
-        const int32_t buffer = ir::element_count(call.shape(p)) == 0 ? -1 : call.operands[p].buffer;
-        join.values.push_back(buffer < 0 ? -1 : input_value(fused.inputs[static_cast<size_t>(buffer)]));
+        const int32_t buffer = ir::element_count(call.shape(p)) == 0 ? kNone : call.operands[p].buffer;
+        join.values.push_back(buffer < 0 ? kNone : input_value(fused.inputs[static_cast<size_t>(buffer)]));
         offer_part(call, p, places[p], join.step, join.values.back(), result);
         step.arguments.push_back({{join.values.back()}});  // as long as it is not known which of them it reads
       }

@@ -326,23 +326,6 @@ void GraphKey::join_chain(const Node& node) {
   if (node.op() == Op::Update && used.chain < 0 && use(node.inputs()[0]).like >= 0) uses_[use(node.inputs()[0]).like].whole = true;
 }
 
-// Whether passes may find that an update writes what is there, or nothing. Then its base stands for it, which would begin at the
-// chain's origin: the chain stays where it is.
-bool GraphKey::may_write_nothing(const Node& update) {
-  const Node *base = update.inputs()[0], *value = update.inputs()[1], *window = nullptr;
-  if (value->numel() == 0) return true;
-  bool in_another = false;  // a part of the window: their offsets add up
-  for (; value != base; value = value->inputs()[0]) {
-    if (value->op() == Op::Slice || value->op() == Op::Strided) {
-      in_another = window != nullptr;
-      window = value;
-    } else if (value->op() != Op::Reshape && value->op() != Op::Permute) {
-      return false;
-    }
-  }
-  return !window || in_another || window_offset(*window) == window_offset(update);
-}
-
 // Whether the offset of a window of `buffer`, or of an update of it, is counted from an origin.
 bool GraphKey::moves(const Node& node, const Node& buffer) {
   const Use& used = use(&buffer);
@@ -359,11 +342,12 @@ void GraphKey::settle_windows() {
   find_apart();
   for (const Node* node : nodes) note_uses(*node);
   for (const Node* node : nodes) join_chain(*node);
-  // An update in the middle of a chain that something else reads too: then all of the chain stays where it is.
+  // An update that writes nothing, or one in the middle of a chain that something else reads too: then all of the chain stays where it is.
   for (const Node* node : nodes) {
     const Use& used = use(node);
-    if (node->op() == Op::Update && used.written && used.chain >= 0 && (used.whole || used.windows > 0)) uses_[used.chain].whole = true;
-    if (node->op() == Op::Update && used.chain >= 0 && may_write_nothing(*node)) uses_[used.chain].whole = true;
+    if (node->op() != Op::Update || used.chain < 0) continue;
+    const bool writes_nothing = node->inputs()[1]->numel() == 0;  // its base stands for it
+    if (writes_nothing || (used.written && (used.whole || used.windows > 0))) uses_[used.chain].whole = true;
   }
   for (const Candidate& c : candidates_) {
     const Node* node = nodes[c.node];

@@ -131,7 +131,6 @@ struct GraphKey {
   void find_apart();
   void note_uses(const ir::Node& node);
   void join_chain(const ir::Node& node);
-  static bool may_write_nothing(const ir::Node& update);
   bool moves(const ir::Node& node, const ir::Node& buffer);
   Use& use(const ir::Node* node) { return uses_[node->mark_value]; }
 

@@ -8,6 +8,7 @@
 #include "ir/graph/graph_infer.h"
 #include "ir/graph/node_text.h"
 #include "ir/graph/recurrence.h"
+#include "runtime/memory/buffer.h"
 
 namespace tenon::runtime {
 
@@ -77,8 +78,6 @@ int64_t call_flops(const FusedKernel& fused) {
   const int64_t each = node.op() == ir::Op::Dot ? node.inputs()[0]->shape().back() : 1;
   return node.numel() * each * ir::info(node.op()).cost;
 }
-
-int64_t bytes_of(const ir::Node& node) { return node.numel() * ir::item_size(node.dtype()); }
 
 int64_t iterations(const ir::Kernel& kernel, ir::Level level) {
   const int64_t rows = kernel.extent_of(ir::Level::Row);

@@ -25,7 +25,7 @@ struct Plan {
   int number = 0;  // in the order in which plans are built; those of TENON_DUMP's files
   std::vector<uint64_t> key;
   int runs = 0;                         // since it was built; under the lock of evaluations, as the next one
-  uint64_t last_work = 0;               // the number of its last run's (late_work.h); 0: none that goes on later
+  uint64_t last_work = 0;               // the number of its last run's (async_work.h); 0: none that goes on later
   bool better_often = false;            // other code is worth compiling once it has run often
   bool may_join = false;                // it has launches that may be joined, and are not
   bool has_joined = false;              // it has launches that are joined
@@ -41,11 +41,11 @@ struct Plan {
   std::vector<size_t> packing;     // the steps that keep what they pack, if it is not kept yet
   std::vector<size_t> recurrent;   // the steps that are recurrent layers
   std::vector<Arena> arenas;       // of intermediates: Place::index says which
-  bool works_late = false;         // of a device: not all work is done when its calls return
+  bool works_async = false;        // of a device: not all work is done when its calls return
   Device* device = nullptr;        // that all of it runs on, if it is one that works late
   std::vector<StepOrder> order;    // by step, if there is such a device
   std::vector<Device*> libraries;  // devices whose library computes products of it
-  // Under the lock of LateWork: the device's recording, and where outputs and arenas lay in the last run.
+  // Under the lock of AsyncWork: the device's recording, and where outputs and arenas lay in the last run.
   std::shared_ptr<Recording> recording;
   std::vector<const void*> homes;
 

@@ -67,13 +67,13 @@ size_t PlanCode::lower(ir::Work one, Device& device, const Options& options, con
 }
 
 void PlanCode::add_step(size_t step, size_t tree, std::shared_ptr<KernelRecord> facts) {
-  if (place_of_.size() <= step) place_of_.resize(step + 1, -1);
+  if (place_of_.size() <= step) place_of_.resize(step + 1, kNone);
   place_of_[step] = static_cast<int32_t>(steps_.size());
   steps_.push_back({step, tree, std::move(facts)});
 }
 
 const passes::Lowered* PlanCode::lowered_of(size_t step) const {
-  const int32_t place = step < place_of_.size() ? place_of_[step] : -1;
+  const int32_t place = step < place_of_.size() ? place_of_[step] : kNone;
   return place < 0 ? nullptr : trees_[steps_[static_cast<size_t>(place)].tree].lowered.get();
 }
 

@@ -47,7 +47,7 @@ class PlanCode {
 
  private:
   struct Tree {
-    std::shared_ptr<const ir::Work> work;  // that it was made from; of a joined launch none
+    std::shared_ptr<const ir::Work> work;  // that it was made from; a joined launch has none
     Device* device;
     std::shared_ptr<const passes::Lowered> lowered;
     std::shared_ptr<const passes::Lowered> apart = nullptr;  // if it was asked for; the same as `lowered` where there is none
@@ -59,7 +59,7 @@ class PlanCode {
   std::vector<Tree> trees_;
   std::unordered_multimap<uint64_t, size_t> tree_of_;  // by the hash of the work
   std::vector<StepTree> steps_;
-  std::vector<int32_t> place_of_;  // by step: its place there, -1 if it has none
+  std::vector<int32_t> place_of_;  // by step: its place there, or kNone
 };
 
 }  // namespace tenon::runtime

@@ -192,7 +192,7 @@ class Launches {
     return work.phases.size() == 1 && work.phases[0].count <= target_.multiprocessors && passes::can_join({}, *lowered) ? lowered : nullptr;
   }
 
-  // Those that it comes behind: who writes what the step reads, or another part of what it writes, and who else reads what it would
+  // Those that it comes behind: steps that write what it reads, or another part of what it writes, and others that read what it would
   // like to write over.
   template <typename F>
   void for_each_earlier(size_t s, const F& f) const {

@@ -44,7 +44,7 @@ void place_on(Device& device, Plan& plan, const PlannedValues& planned, const co
     if (p.from >= 0 && p.to >= 0) in_place.push_back(p);
   }
   if (plan.device == &device) keep_apart(values, in_place, plan.steps.size());
-  MemoryPlan memory = compiler::plan_memory(values, in_place, settings, !device.works_late());
+  MemoryPlan memory = compiler::plan_memory(values, in_place, settings, !device.works_async());
   const auto arena = static_cast<int32_t>(plan.arenas.size());
   for (size_t v = 0; v < all.size(); ++v) {
     if (memory.places[v].base == ValueKind::Temporary) memory.places[v].index = arena;

@@ -14,17 +14,19 @@
 
 namespace tenon::runtime {
 
+inline constexpr int32_t kNone = -1;  // no node, place, origin, dim or output
+
 struct ScalarSource {
-  int32_t node;      // the constant with this number; or, if it is -1,
-  uint64_t bits;     // this literal
-  int32_t dim = -1;  // or where the node, a pad, begins along this dim
+  int32_t node;         // the constant with this number; or, if it is kNone,
+  uint64_t bits;        // this literal
+  int32_t dim = kNone;  // or where the node, a pad, begins along this dim
 };
 
 // Where a buffer that a step is given begins: behind the first element of a place.
 struct Argument {
   struct Begin {
-    int32_t place = -1;   // -1: it has no elements, or is a packed copy
-    int32_t origin = -1;  // of the key: so many items behind it
+    int32_t place = kNone;   // kNone: it has no elements, or is a packed copy
+    int32_t origin = kNone;  // of the key: so many items behind it
     int32_t item_size = 0;
     int64_t bytes = 0;
   };
@@ -42,7 +44,7 @@ struct CompiledStep {
   size_t local_bytes = 0;  // scratch of each worker
   // What it packs at each launch. A constant is packed in a phase of its own, which a launch with a packed copy leaves out.
   struct Packing {
-    int32_t source, copy;  // arguments; the copy is -1 where the source counts as no constant: that is a matter of the kernel
+    int32_t source, copy;  // arguments; the copy is kNone where the source counts as no constant: that is a matter of the kernel
     size_t phase;
     size_t bytes;  // of the copy
     std::vector<int64_t> layout;
@@ -81,14 +83,14 @@ struct PlanOutput {
   int32_t node;    // number in the key
   Device* device;  // where it lies
   size_t bytes;
-  int32_t same_as = -1;   // shares the buffer of this earlier output
-  int32_t alias = -1;     // is this input node after all (everything around it cancelled out)
-  int32_t origin = -1;    // then: is a copy of its elements from this origin of the key on
-  int32_t item_size = 0;  // of those
-  int32_t donor = -1;     // the input node whose buffer it takes over, if nobody else wants that
+  int32_t same_as = kNone;  // shares the buffer of this earlier output
+  int32_t alias = kNone;    // is this input node after all (everything around it cancelled out)
+  int32_t origin = kNone;   // then: is a copy of its elements from this origin of the key on
+  int32_t item_size = 0;    // of those
+  int32_t donor = kNone;    // the input node whose buffer it takes over, if no other owner wants that
 };
 
-// What a step does that is no compiled code, on its arguments.
-void start_uncompiled(const Step& step, std::span<void* const> arguments, std::span<const uint64_t> scalars);
+// What a step does, on its arguments. `phases`: of compiled code.
+void start(const Step& step, std::span<void* const> arguments, std::span<const uint64_t> scalars, std::span<const Phase> phases);
 
 }  // namespace tenon::runtime

@@ -26,7 +26,7 @@ bool is_light(Op op) { return ir::is_elementwise(op) || ir::is_movement(op) || i
 // A pending node that is not in the graph.
 struct GraphKey::ValueBeside {
   Node* node;
-  bool reads = false;   // a value of the graph that is not stored, at once or through values that nobody holds
+  bool reads = false;   // a value of the graph that is not stored, at once or through values that are not held
   bool light = false;   // takes no more than a pass over such values, and needs nothing else that is pending
   bool needed = false;  // is held, or read by one that is, and stays pending
   int64_t width = 0;    // elements of what it reads of the graph
@@ -48,7 +48,7 @@ struct GraphKey::ValuesBeside {
 
 // Tells what is computed too, and fills `shared`.
 void GraphKey::find_beside() {
-  if (ir::pending_count() == operations_) return;  // nobody has anything else to compute
+  if (ir::pending_count() == operations_) return;  // nothing else is pending
   const Node* first = first_needed_elsewhere();
   if (!first) return;
   note_stored();
@@ -64,7 +64,7 @@ void GraphKey::find_beside() {
   }
 }
 
-// The first node by creation that somebody else may still read: its references are more than its readers, gradients and roots
+// The first node by creation that may still have another reader: its references are more than its readers, gradients and roots
 // explain. Mostly there is none.
 const Node* GraphKey::first_needed_elsewhere() {
   count_readers(readers_);

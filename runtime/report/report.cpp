@@ -9,6 +9,7 @@
 #include "ir/graph/graph_infer.h"
 #include "ir/graph/node_text.h"
 #include "runtime/base/evaluation_mutex.h"
+#include "runtime/base/memory_sizes.h"
 #include "runtime/cache/kernel_cache.h"
 #include "runtime/device/device.h"
 #include "runtime/history/history.h"
@@ -62,7 +63,7 @@ compiler::Settings settings_of(Stage stage, const Options& options) {
 
 bool is_library_call(const FusedKernel& fused, const ir::Target& target) { return !passes::generates(fused.work, target); }
 
-// Of a device that does not have the code which is asked for.
+// Stands for the code of a kernel whose device does not have the form that is asked for.
 std::string other_stages_text(const Device& device, const std::string& kernel) {
   std::string stages;
   for (const CodeForm form : device.code_forms())
@@ -112,20 +113,14 @@ std::string stage_text(const GraphKey& key, const Analysis& a, Stage stage, cons
   return "No kernel has '" + std::string(wanted) + "' in its name; there are: " + kernel_names(a) + "\n";
 }
 
-std::string readable(double value, const char* const* units, int count, double base) {
-  int unit = 0;
-  for (; value >= base && unit + 1 < count; ++unit) value /= base;
-  return ir::fixed_text(value, unit == 0 ? 0 : 2) + " " + units[unit];
-}
-
-std::string readable_bytes(int64_t bytes) {
+std::string bytes_text(int64_t bytes) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  return readable(static_cast<double>(bytes), units, 5, 1024);
+  return readable(static_cast<double>(bytes), units, 1024);
 }
 
-std::string readable_flops(int64_t flops) {
+std::string flops_text(int64_t flops) {
   constexpr const char* units[] = {"flop", "Kflop", "Mflop", "Gflop", "Tflop"};
-  return readable(static_cast<double>(flops), units, 5, 1000);
+  return readable(static_cast<double>(flops), units, 1000);
 }
 
 std::string schedule_name(const FusedKernel& fused, const Options& options) {
@@ -139,7 +134,7 @@ std::string schedule_name(const FusedKernel& fused, const Options& options) {
   }
 }
 
-// Who computes a product, and by which estimate.
+// Whether the library or the kernel computes a product, and by which estimate.
 std::string product_text(const FusedKernel& fused, const Options& options) {
   const auto costs = passes::product_costs(fused, device_of(*fused.outputs.at(0)).target(options));
   if (!costs) return {};
@@ -207,9 +202,9 @@ std::string explain_kernel(size_t number, const FusedKernel& fused, const Option
   std::string text = "kernel " + std::to_string(number) + " @" + facts.name + "\n";
   text += "  schedule   " + schedule_name(fused, options) + "\n";
   text += "  fuses      " + std::to_string(facts.ops) + (facts.ops == 1 ? " node: " : " nodes: ") + op_list(fused) + "\n";
-  text += "  reads      " + readable_bytes(in) + " from " + std::to_string(fused.inputs.size()) + ", writes " + readable_bytes(out) +
-          " to " + std::to_string(fused.outputs.size()) + "\n";
-  text += "  work       " + readable_flops(facts.flops) + ", " + intensity + " flop/byte\n";
+  text += "  reads      " + bytes_text(in) + " from " + std::to_string(fused.inputs.size()) + ", writes " + bytes_text(out) + " to " +
+          std::to_string(fused.outputs.size()) + "\n";
+  text += "  work       " + flops_text(facts.flops) + ", " + intensity + " flop/byte\n";
   text += product_text(fused, options) + code_text(reported.compiled.get()) +
           accesses_text(device_of(*fused.outputs.at(0)), reported.lowered.get());
   return text;
@@ -259,25 +254,21 @@ template <typename F>
 std::string with_analysis(std::span<const ir::NodeRef> roots, Stage stage, F&& f) {
   const Options o = options();
   const std::lock_guard lock(evaluation_mutex());
-  const auto pending = [&] {
+  const auto about = [&](std::span<const ir::NodeRef> outputs, const PastPlans::Found* past, int plan) {
     GraphKey key;
-    key.read(roots, key_salt(o), o.windows);
+    key.read(outputs, key_salt(o), o.windows);
     const Analysis a = analyse(key, settings_of(stage, o));
-    return f(Subject{key, a, o, asked_outputs(key, a), {}, nodes_of(key, key.kept), nodes_of(key, key.computed_again())});
-  };
-  const auto computed = [&](const PastPlans::Found& past, int plan) {
-    GraphKey key;
-    key.read(past.outputs, key_salt(o), o.windows);
-    const Analysis a = analyse(key, settings_of(stage, o));
-    return f(Subject{key, a, o, past.asked, "already computed by plan " + std::to_string(plan) + ", kernels " + kernel_names(a) + "\n",
-                     past.kept, past.computed_again, past.note, plan});
+    if (!past) return f(Subject{key, a, o, asked_outputs(key, a), {}, nodes_of(key, key.kept), nodes_of(key, key.computed_again())});
+    return f(Subject{key, a, o, past->asked, "already computed by plan " + std::to_string(plan) + ", kernels " + kernel_names(a) + "\n",
+                     past->kept, past->computed_again, past->note, plan});
   };
   std::string text;
   for (const int plan : plans_of(roots)) {
     const auto past = past_plans().find(plan);
-    text += past ? computed(*past, plan) : "// already computed by plan " + std::to_string(plan) + ", whose graph is not kept any more\n";
+    text += past ? about(past->outputs, &*past, plan)
+                 : "// already computed by plan " + std::to_string(plan) + ", whose graph is not kept any more\n";
   }
-  return text.empty() ? pending() : text;
+  return text.empty() ? about(roots, nullptr, -1) : text;
 }
 
 }  // namespace
@@ -298,9 +289,6 @@ bool is_shown(const ir::Node* node, std::span<const ir::NodeRef> roots) {
     return shown == node;
   });
 }
-}  // namespace
-
-namespace {
 // What is stored beside what was asked for, and what gradients will find of this evaluation.
 std::string stored_text(const Subject& s) {
   const std::vector<ir::NodeRef>& outputs = s.analysis.outputs;
@@ -318,9 +306,6 @@ std::string stored_text(const Subject& s) {
   for (const ir::NodeRef& node : s.computed_again) text += "computed again for gradients: " + node_text(*node) + "\n";
   return text;
 }
-}  // namespace
-
-namespace {
 // Why the target has no schedule for an attention, which expand-attention has replaced.
 std::string expanded_text(const Subject& s) {
   std::string text;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/report/report.h"
 
 extern char** environ;
@@ -20,24 +21,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void fail(const std::string& reason) { throw Error("draw_svg: " + reason + "; draw_dot has the text that it would read"); }
-
-// Owns a descriptor; -1: none.
-class Descriptor {
- public:
-  Descriptor() = default;
-  ~Descriptor() { reset(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-  void reset(int number = -1) {
-    if (number_ >= 0) close(number_);
-    number_ = number;
-  }
-
- private:
-  int number_ = -1;
-};
 
 // Two ends of a connection. A socket rather than a pipe: it can be written without SIGPIPE, and ended for the reader though a fork
 // of the process may have copied this end.

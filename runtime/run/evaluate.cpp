@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -19,8 +18,8 @@
 #include "runtime/plan/batches.h"
 #include "runtime/plan/build_plan.h"
 #include "runtime/plan/past_plans.h"
+#include "runtime/run/async_work.h"
 #include "runtime/run/evaluation.h"
-#include "runtime/run/late_work.h"
 #include "runtime/run/run.h"
 
 namespace tenon::runtime {
@@ -32,22 +31,21 @@ constexpr size_t kMostKeyWords = size_t{16} << 20;  // of all plans together: 12
 // Finished plans, least recently used last. The hash finds, the whole key decides.
 class PlanCache {
  public:
-  std::shared_ptr<Plan> find(const std::vector<uint64_t>& key, const Hash128& hash) {
-    auto it = entries_.find(hash);
+  std::shared_ptr<Plan> find(const std::vector<uint64_t>& key) {
+    const auto it = entries_.find(hash_of(key));
     if (it == entries_.end() || (*it->second)->key != key || is_outdated(**it->second)) return nullptr;
     order_.splice(order_.begin(), order_, it->second);
     return *it->second;
   }
 
-  std::shared_ptr<Plan> insert(std::shared_ptr<Plan> plan, const Hash128& hash) {
+  std::shared_ptr<Plan> insert(std::shared_ptr<Plan> plan) {
+    const Hash128 hash = hash_of(plan->key);
     if (auto it = entries_.find(hash); it != entries_.end()) drop(it->second, hash);
     words_ += plan->key.size();
     order_.push_front(std::move(plan));
     entries_[hash] = order_.begin();
-    while (order_.size() > 1 && (order_.size() > kMostPlans || words_ > kMostKeyWords)) {
-      const std::vector<uint64_t>& oldest = order_.back()->key;
-      drop(std::prev(order_.end()), hash128(oldest.data(), oldest.size() * sizeof(uint64_t)));
-    }
+    while (order_.size() > 1 && (order_.size() > kMostPlans || words_ > kMostKeyWords))
+      drop(std::prev(order_.end()), hash_of(order_.back()->key));
     return order_.front();
   }
 
@@ -60,6 +58,7 @@ class PlanCache {
  private:
   using Position = std::list<std::shared_ptr<Plan>>::iterator;
 
+  static Hash128 hash_of(const std::vector<uint64_t>& key) { return hash128(key.data(), key.size() * sizeof(uint64_t)); }
   void drop(Position at, const Hash128& hash) {
     words_ -= (*at)->key.size();
     entries_.erase(hash);
@@ -91,18 +90,18 @@ class Evaluator {
     try {
       return try_to_evaluate(roots, cut, replaced);
     } catch (const OutOfMemory&) {
-      if (!LateWork::global().waits()) throw;
+      if (!AsyncWork::global().waits()) throw;
     }
     synchronise();  // inputs of what is not done have their memory still
     return try_to_evaluate(roots, cut, replaced);
   }
 
   void recover() {
-    if (!LateWork::global().has_failed()) return;
+    if (!AsyncWork::global().has_failed()) return;
     std::vector<ir::Definition> gone;  // when the lock is open
     const std::lock_guard lock(mutex);
     mutex.wait_for_all();
-    gone = LateWork::global().recover();
+    gone = AsyncWork::global().recover();
   }
 
   void rebind(ir::Node& node, std::shared_ptr<Buffer> buffer) {
@@ -123,33 +122,17 @@ class Evaluator {
     for (const ir::NodeRef& node : constants) key.take_as_constant(*node);
     if (anywhere) key.let_begin_anywhere();
     if (!options.plan_cache) return build(key, options);
-    const Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
-    std::shared_ptr<Plan> plan = plans_.find(key.words, hash);
+    std::shared_ptr<Plan> plan = plans_.find(key.words);
     if (plan && plan->join_refusal()) options.repeats = -1;
-    if (!plan || plan->join_refusal()) return plans_.insert(build(key, options), hash);
+    if (!plan || plan->join_refusal()) return plans_.insert(build(key, options));
     count_under_lock(Count::PlanHits);
     return plan;
-  }
-
-  std::shared_ptr<const RecurrentWork> known_work(const std::vector<int64_t>& key) {
-    mutex.lock_to_end();
-    const std::lock_guard lock(mutex, std::adopt_lock);
-    const auto found = works_.find(key);
-    return found == works_.end() || !options_.plan_cache ? nullptr : found->second;
-  }
-  void keep_work(const std::vector<int64_t>& key, std::shared_ptr<const RecurrentWork> work) {
-    constexpr size_t kMost = 64;
-    mutex.lock_to_end();
-    const std::lock_guard lock(mutex, std::adopt_lock);
-    if (!options_.plan_cache) return;
-    if (works_.size() >= kMost) works_.clear();
-    works_[key] = std::move(work);
   }
 
   void clear_plans() {
     const std::lock_guard lock(mutex);
     plans_.clear();
-    works_.clear();
+    forget_recurrent_works();
     LoweredKernels::global().clear();
     for (const auto& run : runs_) {
       if (!run->take()) continue;
@@ -224,17 +207,16 @@ class Evaluator {
     if (!options_.plan_cache) return build(key, options_);
     std::shared_ptr<Plan> plan = run.take_plan();  // a loop finds its plan here, without a hash
     if (!plan || plan->key != key.words || is_outdated(*plan) || plan->join_refusal()) {
-      const Hash128 hash = hash128(key.words.data(), key.words.size() * sizeof(uint64_t));
-      plan = plans_.find(key.words, hash);
+      plan = plans_.find(key.words);
       if (!plan) plan = seldom_run(key);
-      if (!plan) return plans_.insert(build(key, options_), hash);
+      if (!plan) return plans_.insert(build(key, options_));
     }
     count_under_lock(Count::PlanHits);
     ++plan->runs;
     if (plan->join_refusal()) return build_single(*plan, key);
     const bool often = plan->runs == options_.often && plan->better_often, repeats = plan->runs == options_.repeats && plan->may_join;
     if (often || repeats) return build_again(std::move(plan), key);
-    return plan->successor && plan->successor->has_code() ? replace(*plan, key, plan->successor) : plan;
+    return plan->successor && plan->successor->has_code() ? replace(*plan, plan->successor) : plan;
   }
 
   // The plan that runs now; soon one for many more runs, whose code is compiled behind it.
@@ -244,7 +226,7 @@ class Evaluator {
     if (plan->runs >= options_.repeats) options.repeats = 0;
     options.first_tier = 0;
     std::shared_ptr<Plan> next = build(key, options);
-    if (next->works_late || !next->recurrent.empty()) return replace(*plan, key, std::move(next));
+    if (next->works_async || !next->recurrent.empty()) return replace(*plan, std::move(next));
     CompileBehind::global().add([next, options] { next->find_code(options, recurrent_work); });
     plan->successor = std::move(next);
     return plan;
@@ -255,13 +237,13 @@ class Evaluator {
     Options options = options_;
     if (plan.runs >= options_.often) options.often = 0;
     options.repeats = -1;
-    return replace(plan, key, build(key, options, "launches are not joined: " + *plan.join_refusal()));
+    return replace(plan, build(key, options, "launches are not joined: " + *plan.join_refusal()));
   }
 
-  std::shared_ptr<Plan> replace(const Plan& plan, const GraphKey& key, std::shared_ptr<Plan> by) {
+  std::shared_ptr<Plan> replace(const Plan& plan, std::shared_ptr<Plan> by) {
     by->runs = plan.runs;
     by->is_again = true;
-    return plans_.insert(std::move(by), hash128(key.words.data(), key.words.size() * sizeof(uint64_t)));
+    return plans_.insert(std::move(by));
   }
 
   // The plan from before inputs of this graph counted as constant, unless that has run often enough for a new one to pay: each plan
@@ -269,8 +251,7 @@ class Evaluator {
   std::shared_ptr<Plan> seldom_run(const GraphKey& key) {
     constexpr int kOften = 8;
     if (key.constants.empty()) return nullptr;
-    const std::vector<uint64_t> words = key.words_without_constants();
-    std::shared_ptr<Plan> plan = plans_.find(words, hash128(words.data(), words.size() * sizeof(uint64_t)));
+    std::shared_ptr<Plan> plan = plans_.find(key.words_without_constants());
     return plan && plan->runs < kOften ? plan : nullptr;
   }
 
@@ -313,7 +294,6 @@ class Evaluator {
   }
 
   PlanCache plans_;
-  std::map<std::vector<int64_t>, std::shared_ptr<const RecurrentWork>> works_;
   std::vector<std::unique_ptr<Run>> runs_;  // as many as there have been at the same time
   int next_plan_ = 0;
   Options options_;  // change while nothing runs
@@ -329,11 +309,6 @@ std::shared_ptr<Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span
   return Evaluator::get().plan_of_step(roots, constants, anywhere, key);
 }
 
-std::shared_ptr<const RecurrentWork> known_work(const std::vector<int64_t>& key) { return Evaluator::get().known_work(key); }
-void keep_work(const std::vector<int64_t>& key, std::shared_ptr<const RecurrentWork> work) {
-  Evaluator::get().keep_work(key, std::move(work));
-}
-
 uint64_t key_salt(const Options& o) {
   return uint64_t{o.fusion} | uint64_t{o.simplify} << 1 | uint64_t{o.donation} << 2 | static_cast<uint64_t>(o.backend) << 3 |
          uint64_t{o.windows} << 4 | uint64_t{o.often == 0} << 5 | uint64_t{o.repeats == 0} << 6 | static_cast<uint64_t>(o.vector_bits) << 8;
@@ -347,7 +322,7 @@ void evaluate_in_batches(std::span<const ir::NodeRef> roots, std::span<const ir:
   Batches batches = evaluator.evaluate(roots, Cut::IfLarge, replaced);
   for (std::vector<ir::NodeRef>& batch : batches) {
     evaluator.evaluate(batch, Cut::Never, &batch == &batches.back() ? replaced : std::span<const ir::NodeRef>{});
-    batch.clear();  // so that later batches may take over what nobody needs any more
+    batch.clear();  // so that later batches may take over what is not needed any more
   }
 }
 }  // namespace

@@ -1,4 +1,4 @@
-// What stands below evaluate() and asks something of it: late work, recurrent layers, reports.
+// What stands below evaluate() and asks something of it: asynchronous work, recurrent layers, reports.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace tenon::runtime {
 
-// After a LateFailure: values that were not computed are pending again (late_work.h). For callers that hold no lock and compute nothing.
+// After a AsyncFailure: values that were not computed are pending again (async_work.h). For callers that hold no lock and compute nothing.
 void recover();
 
 // The plan of a graph over inputs without data, of which `constants` are the same in many runs; the others and the results may lie
@@ -18,10 +18,6 @@ void recover();
 // nodes.
 std::shared_ptr<struct Plan> plan_of_step(std::span<const ir::NodeRef> roots, std::span<const ir::NodeRef> constants, bool anywhere,
                                           struct GraphKey& key);
-
-// The works of recurrent layers (recurrence.h) by their keys, as long as plans are kept; null if there is none. Without the lock.
-std::shared_ptr<const struct RecurrentWork> known_work(const std::vector<int64_t>& key);
-void keep_work(const std::vector<int64_t>& key, std::shared_ptr<const RecurrentWork> work);
 
 // The options that change what a plan does, as the first word of its key.
 uint64_t key_salt(const Options& options);

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 
+#include "runtime/base/evaluation_mutex.h"
 #include "runtime/plan/graph_key.h"
 #include "runtime/run/evaluation.h"
 
@@ -16,15 +19,13 @@ using compiler::ValueKind;
 using Source = ir::RecurrentStep::Source;
 using Lies = RecurrentWork::Lies;
 
-int64_t bytes_of(const ir::Node& node) { return node.numel() * ir::item_size(node.dtype()); }
-
 Lies lies_by_row(int32_t operand, const ir::Node& value, int64_t before) {
-  return {.operand = operand, .arena = -1, .offset = 0, .before = before * ir::item_size(value.dtype()), .row = bytes_of(value)};
+  return {.operand = operand, .arena = kNone, .offset = 0, .before = before * ir::item_size(value.dtype()), .row = bytes_of(value)};
 }
 
 // Where an input of the step lies. The result comes behind the operands.
 Lies lies(const Source& source, const ir::Node& input, int32_t result) {
-  if (source.whole) return {.operand = source.operand, .arena = -1, .offset = 0};
+  if (source.whole) return {.operand = source.operand, .arena = kNone, .offset = 0};
   Lies by_row = lies_by_row(source.operand == Source::kMade ? result : source.operand, input, source.before);
   by_row.shift = source.shift;
   by_row.outside = source.outside;
@@ -49,7 +50,7 @@ std::vector<Lies> places_of(const Plan& plan, const ir::RecurrentStep& step, con
         places.push_back(lies_by_row(result, *step.outputs.at(output), step.before[output]));
         break;
       }
-      case ValueKind::Temporary: places.push_back({.operand = -1, .arena = place.index, .offset = 0}); break;
+      case ValueKind::Temporary: places.push_back({.operand = kNone, .arena = place.index, .offset = 0}); break;
     }
     places.back().offset += place.offset;
   }
@@ -107,17 +108,14 @@ class Rows {
       const int32_t place = argument.at.place;
       arguments_.push_back(place < 0 ? nullptr : static_cast<std::byte*>(pointers_[static_cast<size_t>(place)]) + argument.at.bytes);
     }
-    if (const auto* compiled = std::get_if<CompiledStep>(&step.work)) {
-      std::span<const Phase> phases = compiled->phases;
-      if (compiled->packing && compiled->packing->copy >= 0) {
-        arguments_[static_cast<size_t>(compiled->packing->copy)] = memory_.packed[s]->data();
-        if (!first) phases = phases_but(phases, compiled->packing->phase);
-      }
-      step.device->launch({compiled->kernel->code, step.facts->name, arguments_, compiled->sizes, scalars, phases, compiled->local_bytes},
-                          Stream::Main);
-    } else {
-      start_uncompiled(step, arguments_, scalars);
+    const auto* compiled = std::get_if<CompiledStep>(&step.work);
+    std::span<const Phase> phases;
+    if (compiled) phases = compiled->phases;
+    if (compiled && compiled->packing && compiled->packing->copy >= 0) {
+      arguments_[static_cast<size_t>(compiled->packing->copy)] = memory_.packed[s]->data();
+      if (!first) phases = phases_but(phases, compiled->packing->phase);
     }
+    start(step, arguments_, scalars, phases);
   }
 
   // What is packed stays packed for all rows.
@@ -178,17 +176,40 @@ std::shared_ptr<const RecurrentWork> make_work(const ir::Node& node, const Optio
   return work;
 }
 
+constexpr size_t kMostWorks = 64;
+
+// By their keys, under the lock of evaluations.
+std::map<std::vector<int64_t>, std::shared_ptr<const RecurrentWork>>& works() {
+  static auto* const all = new std::map<std::vector<int64_t>, std::shared_ptr<const RecurrentWork>>;  // evaluations may come at exit
+  return *all;
+}
+
 }  // namespace
 
 std::shared_ptr<const RecurrentWork> recurrent_work(const ir::Node& node, const Options& options) {
   Options compiled = options;  // it runs many times
   compiled.first_tier = options.first_tier == 2 ? 2 : 0;
+  if (!options.plan_cache) return make_work(node, compiled);
   const std::vector<int64_t> key = key_of_step(node, compiled);
-  if (std::shared_ptr<const RecurrentWork> known = known_work(key)) return known;
-  std::shared_ptr<const RecurrentWork> work = make_work(node, compiled);
-  keep_work(key, work);
+  const auto with_lock = [](const auto& look) {
+    evaluation_mutex().lock_to_end();
+    const std::lock_guard lock(evaluation_mutex(), std::adopt_lock);
+    return look();
+  };
+  std::shared_ptr<const RecurrentWork> work = with_lock([&] {
+    const auto known = works().find(key);
+    return known == works().end() ? nullptr : known->second;
+  });
+  if (work) return work;
+  work = make_work(node, compiled);
+  with_lock([&] {
+    if (works().size() >= kMostWorks) works().clear();
+    works()[key] = work;
+  });
   return work;
 }
+
+void forget_recurrent_works() { works().clear(); }
 
 RecurrentMemory allocate(const RecurrentWork& work) {
   RecurrentMemory memory;

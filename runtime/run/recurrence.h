@@ -20,13 +20,13 @@ struct RecurrentWork {
   std::vector<uint64_t> scalars;  // of all steps of the plan
   // By place of the plan.
   struct Lies {
-    int32_t operand;       // of the operation, in the order of a step's buffers; or, if it is -1,
-    int32_t arena;         // in this arena
-    int64_t offset;        // bytes from there on,
-    int64_t before = 0;    // for each row that there is,
-    int64_t row = 0;       // and for each that stands before this one,
-    int64_t shift = 0;     // which counts so many more
-    int32_t outside = -1;  // operand that stands in where there is no such row; -1: there always is
+    int32_t operand;          // of the operation, in the order of a step's buffers; or, if it is kNone,
+    int32_t arena;            // in this arena
+    int64_t offset;           // bytes from there on,
+    int64_t before = 0;       // for each row that there is,
+    int64_t row = 0;          // and for each that stands before this one,
+    int64_t shift = 0;        // which counts so many more
+    int32_t outside = kNone;  // operand that stands in where there is no such row; kNone: there always is
   };
   std::vector<Lies> places;
 };
@@ -34,6 +34,7 @@ struct RecurrentWork {
 // The work of a node over placeholders; that of an equal step is found, whatever its rows. Holds no lock of evaluations. Throws as
 // build_plan and Plan::find_code.
 std::shared_ptr<const RecurrentWork> recurrent_work(const ir::Node& node, const Options& options);
+void forget_recurrent_works();  // under the lock of evaluations
 
 // Memory of one run.
 struct RecurrentMemory {

@@ -38,10 +38,10 @@ std::shared_ptr<Buffer> unshared(std::shared_ptr<Buffer> buffer) {
     throw;
   } catch (const Error&) {
     throw;
-  } catch (const LateFailure&) {
+  } catch (const AsyncFailure&) {
     throw;
   } catch (const std::runtime_error& e) {
-    if (!device.works_late()) throw;
+    if (!device.works_async()) throw;
     throw std::runtime_error("kernel '" + step.facts->name + "' failed on " + name_of(device.tag()) + ": " + e.what());
   }
 }
@@ -67,7 +67,7 @@ void Run::start(std::shared_ptr<Plan> plan, std::span<const ir::NodeRef> replace
   nodes_.reserve(count);
   definitions_.reserve(count);
   sources_.reserve(count);
-  const auto held = ir::hold_graph();  // nobody gets hold of an input between the look at who has it and the end of all ways to it
+  const auto held = ir::hold_graph();  // no thread gets hold of an input between the look at its references and the end of all ways to it
   read_last_work();
   lives_on_.clear();
   for (const PlanOutput& output : plan_->outputs) sources_.push_back(source(output, replaced));
@@ -87,15 +87,15 @@ void Run::compute(const Options& options) {
   launched_ = 0;
   dropped_ = false;
   try {
-    if (!plan_->works_late) return hand_in();
-    LateWork& late = LateWork::global();
+    if (!plan_->works_async) return submit();
+    AsyncWork& late = AsyncWork::global();
     late.alone([&] {
       number_ = late.begin();
-      hand_in();
+      submit();
       for (const Plan::Arena& arena : plan_->arenas) late.end(number_, *arena.device);
       for (size_t k = 0; k < buffers_.size(); ++k) {
         const bool is_another = plan_->outputs[k].alias >= 0 && buffers_[k] == sources_[k];
-        if (!is_another && buffers_[k]->device().works_late()) buffers_[k]->written = number_;
+        if (!is_another && buffers_[k]->device().works_async()) buffers_[k]->written = number_;
       }
     });
   } catch (const std::exception& e) {
@@ -104,8 +104,8 @@ void Run::compute(const Options& options) {
   }
 }
 
-void Run::hand_in() {
-  for (const auto& input : inputs_) LateWork::global().check(*input);
+void Run::submit() {
+  for (const auto& input : inputs_) AsyncWork::global().check(*input);
   launches_.reserve(plan_->steps.size());
   try {
     if (plan_->device) plan_->device->begin_plan(plan_->recording, plan_->is_again, plan_->order);
@@ -152,7 +152,7 @@ bool Run::wrote(size_t output) const {
 // After a failure in the middle: an input is no longer what it was if an output that took over its memory is written.
 void Run::lose_overwritten(const std::string& why) {
   for (size_t k = 0; k < buffers_.size(); ++k) {
-    if (plan_->outputs[k].donor >= 0 && sources_[k] && wrote(k)) LateWork::global().lose(*sources_[k], why);
+    if (plan_->outputs[k].donor >= 0 && sources_[k] && wrote(k)) AsyncWork::global().lose(*sources_[k], why);
   }
 }
 
@@ -168,7 +168,7 @@ void Run::finish() {
   drop_overwritten_copies();
   for (size_t k = 0; k < nodes_.size(); ++k) {
     if (plan_->outputs[k].alias < 0) buffers_[k]->plan = plan_->number;
-    const bool may_fail = buffers_[k]->device().works_late() && number_ != 0;
+    const bool may_fail = buffers_[k]->device().works_async() && number_ != 0;
     nodes_[k]->store(std::move(buffers_[k]));
     if (may_fail) keep_definition(k);
   }
@@ -235,9 +235,9 @@ void Run::read_inputs() {
   }
 }
 
-// A node is dying if materialising the outputs frees it: whoever refers to it is an output or a dying node
-// of this graph. An input may give its memory away if all its readers are such and nobody else has a hold
-// on its buffer. Who asked for the evaluation refers once to each of `replaced`, and reads it no more.
+// A node is dying if materialising the outputs frees it: all references to it are of outputs or dying nodes
+// of this graph. An input may give its memory away if all its readers are such and its buffer has no other
+// owner. The caller of the evaluation refers once to each of `replaced`, and reads it no more.
 void Run::find_dying(std::span<const ir::NodeRef> replaced) {
   const size_t count = key.nodes.size();
   lives_on_.assign(count, 0);
@@ -404,7 +404,7 @@ void Run::start_compiled(const Step& step, const CompiledStep& work, std::span<c
     }
     arguments_[work.packing->copy] = copy->data();
   }
-  step.device->launch({work.kernel->code, step.facts->name, arguments_, work.sizes, scalars, phases, work.local_bytes}, Stream::Main);
+  runtime::start(step, arguments_, scalars, phases);
   if (!copy || phases.data() == phases_.data()) return;
   if (!PackedCopies::global().keep(*source, work.packing->layout, copy)) source->refuse_packed();
 }
@@ -413,7 +413,7 @@ void Run::start_compiled(const Step& step, const CompiledStep& work, std::span<c
 void Run::start_step(const Step& step, uint64_t* first) {
   const std::span<const uint64_t> scalars(first, step.scalars.size());
   if (const auto* work = std::get_if<CompiledStep>(&step.work)) start_compiled(step, *work, scalars);
-  else start_uncompiled(step, arguments_, scalars);
+  else runtime::start(step, arguments_, scalars, {});
 }
 
 }  // namespace tenon::runtime

@@ -2,11 +2,11 @@
 // the nodes their values under it again:
 //
 //   start    the outputs become inputs without data (ir::Definition), and it is settled which of them take over the
-//            memory of an input. From here on other threads may record on the outputs; who evaluates such a graph waits.
+//            memory of an input. From here on other threads may record on the outputs; an evaluation of such a graph waits.
 //   compute  code, memory, steps. It touches no node: another run may give a value to one that lies in the middle of this
 //            graph, after which nothing but the run's own references keeps what is read alive, and from being taken over.
 //   finish   the outputs have their buffers;   or, after an exception, undo: they are pending again. On a device that works
-//            later they keep their definitions until the work is done (late_work.h).
+//            later they keep their definitions until the work is done (async_work.h).
 //   clear    what only the definitions kept alive dies: the owners of adopted memory are outside code, so no lock is held
 #pragma once
 
@@ -19,7 +19,7 @@
 #include "runtime/memory/buffer.h"
 #include "runtime/plan/graph_key.h"
 #include "runtime/plan/plan.h"
-#include "runtime/run/late_work.h"
+#include "runtime/run/async_work.h"
 #include "runtime/run/recurrence.h"
 
 namespace tenon::runtime {
@@ -42,14 +42,14 @@ class Run {
 
   // Runs are used again. Under the lock: false if this one is not cleared yet, else it is taken until it is cleared.
   bool take();
-  std::shared_ptr<Plan> take_plan() { return std::move(plan_); }  // that it had last; of one that is not started
+  std::shared_ptr<Plan> take_plan() { return std::move(plan_); }  // the one that it had last; ask a run that is not started
 
  private:
   ir::Node* node(int32_t number) const { return key.nodes[number]; }
   std::shared_ptr<Buffer> buffer(int32_t number) const { return buffer_of(*node(number)); }
   int64_t origin(int32_t number) const { return key.origins[number]; }
   void read_inputs();
-  void hand_in();
+  void submit();
   void keep_definition(size_t output);
   void read_last_work();
   bool wrote(size_t output) const;
@@ -75,7 +75,7 @@ class Run {
   bool computing_ = false;      // from start to finish or undo
   std::shared_ptr<Plan> plan_;  // kept when it is cleared: the next run is likely to have it too
   bool first_ = false;          // it found the plan's code
-  uint64_t number_ = 0;         // of its work on devices that work later; 0: there is none
+  uint64_t number_ = 0;         // of its work on devices that work asynchronously; 0: there is none
   size_t launched_ = 0;         // steps so far
   bool dropped_ = false;        // by the device, before any of them ran
   // All vectors keep their memory from one run to the next: a training step takes this path each time round.
@@ -84,7 +84,7 @@ class Run {
   std::vector<std::shared_ptr<Buffer>> sources_;  // parallel to them: what an output is, is a copy of, or takes over
   std::vector<std::shared_ptr<Buffer>> buffers_;  // parallel to them
   std::vector<ir::KeptReferences> last_values_;   // of the plan's last work, which is not known to be done
-  std::vector<std::shared_ptr<Buffer>> let_go_;   // theirs, of those that nobody can read
+  std::vector<std::shared_ptr<Buffer>> let_go_;   // the buffers of those that no caller can read
   std::vector<std::shared_ptr<Buffer>> inputs_;   // in the order of the plan's places
   std::vector<std::shared_ptr<Buffer>> arenas_;   // parallel to the plan's; null: it needs none
   std::vector<std::shared_ptr<Buffer>> packed_;   // by step: room for the copy that it makes; null if it makes none

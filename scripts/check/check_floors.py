@@ -194,7 +194,7 @@ FAULTY = {
     "compiler/text.cpp": ('#include "codegen/cuda/emit.h"\n', "of a device"),
     "runtime/plan/door.cpp": ('#include "runtime/cuda/cuda.h"\n', "of a device"),
     "runtime/plan/asks.cpp": ("if (kind(target) == ir::TargetKind::Cuda) join();\n", "asks for CUDA"),
-    "runtime/memory/up.cpp": ('#include "runtime/run/late_work.h"\n', "a room behind"),
+    "runtime/memory/up.cpp": ('#include "runtime/run/async_work.h"\n', "a room behind"),
     "ir/op/up.cpp": ('#include "ir/graph/node.h"\n', "a room behind"),
     "runtime/cpu/other.cpp": ('#include "runtime/cuda/driver.h"\n', "of a device"),
     "frontend/src/io/pool.cpp": ('#include "runtime/cpu/thread_pool.h"\n', "of a device"),

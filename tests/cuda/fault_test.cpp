@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cuda/simulator.h"
-#include "runtime/run/late_work.h"
+#include "runtime/run/async_work.h"
 
 using namespace tenon;
 

@@ -13,7 +13,7 @@
 #include "cuda/simulator.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/evaluation_support.h"
-#include "runtime/run/late_work.h"
+#include "runtime/run/async_work.h"
 
 using namespace tenon;
 
@@ -135,7 +135,7 @@ TEST_CASE("order: whatever waits for the device, or asks for failures, tells wha
   REQUIRE(note);
   for (const auto& call : calls) {
     *note = 7;  // as a kernel would
-    CHECK_THROWS_WITH_AS(call(), "index 7 is noted by a test", runtime::LateFailure);
+    CHECK_THROWS_WITH_AS(call(), "index 7 is noted by a test", runtime::AsyncFailure);
     CHECK_NOTHROW(call());
   }
 }

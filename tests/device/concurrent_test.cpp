@@ -66,7 +66,7 @@ class StoppedDevice final : public Device {
   DeviceInfo info() const override { return host_device().info(); }
   ir::Target target(const Options& options) const override { return host_device().target(options); }
   bool host_accesses_memory() const override { return true; }
-  bool works_late() const override { return false; }
+  bool works_async() const override { return false; }
   bool needs_alignment() const override { return false; }
   bool keeps_packed_copies() const override { return true; }
   Event record(Stream) override { return {}; }

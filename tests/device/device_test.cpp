@@ -58,7 +58,7 @@ TEST_CASE("operations run where their tensors are, as late as may be") {
   CHECK(c.device() == late());
   CHECK(device.calls()[static_cast<size_t>(DeviceCall::Launch)] == before[static_cast<size_t>(DeviceCall::Launch)]);
   tenon::eval({c});
-  CHECK(device.waiting() > 0);  // handed in, not run
+  CHECK(device.waiting() > 0);  // submitted, not run
   CHECK(device.calls()[static_cast<size_t>(DeviceCall::Launch)] > before[static_cast<size_t>(DeviceCall::Launch)]);
   CHECK(same_bits(c, (x * y + 1.5).sum(1).softmax(0)));
   CHECK(same_bits(a.matmul(b.t()), x.matmul(y.t())));

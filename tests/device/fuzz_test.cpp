@@ -5,7 +5,7 @@
 
 #include "device/tested_device.h"
 #include "runtime/evaluation_support.h"
-#include "runtime/run/late_work.h"
+#include "runtime/run/async_work.h"
 #include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 

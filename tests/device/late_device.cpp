@@ -96,7 +96,7 @@ class Implementation final : public LateDevice {
     return event;
   }
   void wait(Stream stream, const Event& event) override {
-    if (event) hand_in(stream, {"wait", {}, event});
+    if (event) submit(stream, {"wait", {}, event});
   }
   void synchronise(const Event& event) override {
     if (!event) return;
@@ -126,7 +126,7 @@ class Implementation final : public LateDevice {
       throw OutOfMemory("the test device is out of memory. Tried to allocate " + std::to_string(bytes) + " bytes");
     }
     void* block = Memory::get().take(bytes);
-    hand_in(stream, {"allocate", [block, bytes] { std::memset(Memory::get().at(block), 0xff, bytes); }, {}});
+    submit(stream, {"allocate", [block, bytes] { std::memset(Memory::get().at(block), 0xff, bytes); }, {}});
     stats_.allocated += static_cast<int64_t>(bytes);
     stats_.peak_allocated = std::max(stats_.peak_allocated, stats_.allocated);
     ++stats_.live_buffers;
@@ -135,7 +135,7 @@ class Implementation final : public LateDevice {
   }
   void release(void* block, size_t bytes, Stream stream) noexcept override {
     const Locked lock(*this);
-    hand_in(stream, {"release", [block, bytes] { Memory::get().forget(block, bytes); }, {}});
+    submit(stream, {"release", [block, bytes] { Memory::get().forget(block, bytes); }, {}});
     stats_.allocated -= static_cast<int64_t>(bytes);
     --stats_.live_buffers;
   }
@@ -202,7 +202,7 @@ class Implementation final : public LateDevice {
   void end_plan() override {
     const Locked lock(*this);
     holds_ = false;
-    for (Work& work : std::exchange(held_, {})) hand_in(Stream::Main, std::move(work));
+    for (Work& work : std::exchange(held_, {})) submit(Stream::Main, std::move(work));
   }
   bool drop_plan() noexcept override {
     const Locked lock(*this);
@@ -270,7 +270,7 @@ class Implementation final : public LateDevice {
   static void copy_now(void* to, const void* from, size_t bytes) { std::memcpy(Memory::get().at(to), Memory::get().at(from), bytes); }
   Queue& of(Stream stream) { return streams_[static_cast<size_t>(stream)]; }
 
-  void hand_in(Stream stream, Work work) {
+  void submit(Stream stream, Work work) {
     const Locked lock(*this);
     of(stream).work.push_back(std::move(work));
   }
@@ -279,7 +279,7 @@ class Implementation final : public LateDevice {
   void hold(Stream stream, Work work) {
     const Locked lock(*this);
     if (holds_ && stream == Stream::Main) held_.push_back(std::move(work));
-    else hand_in(stream, std::move(work));
+    else submit(stream, std::move(work));
   }
 
   Refusal refuses(DeviceCall call) {
@@ -318,7 +318,7 @@ class Implementation final : public LateDevice {
       work.body();
     } catch (const std::exception& e) {
       if (!parked_)
-        parked_ = std::make_exception_ptr(LateFailure("kernel '" + work.name + "' failed on " + name_of(tag()) + ": " + e.what()));
+        parked_ = std::make_exception_ptr(AsyncFailure("kernel '" + work.name + "' failed on " + name_of(tag()) + ": " + e.what()));
     }
   }
 

@@ -6,7 +6,7 @@
 //   work      waits in its stream until somebody waits for it: synchronise, an event, copy_to_host. Then that stream runs, and
 //             by chance (from the seed) work of other streams that is legal by now. A missing event gives wrong numbers.
 //   arguments are copied at the call, as a device does.
-//   faults    the n-th call of a kind fails, or what it handed in fails when it runs.
+//   faults    the n-th call of a kind fails, or what it submitted fails when it runs.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class LateDevice : public runtime::Device {
   static LateDevice& cuda(int index = 0);  // the same as cuda:index: what the frontend does for the name alone
 
   virtual void shuffle(uint64_t seed) = 0;  // from now on
-  // The n-th call of the kind from now on fails (0: the next); `late`: what it hands in fails when it runs.
+  // The n-th call of the kind from now on fails (0: the next); `late`: what it submits fails when it runs.
   virtual void fail(DeviceCall call, int64_t nth, bool late = false) = 0;
   virtual void heal() = 0;                                      // no more faults
   virtual std::array<int64_t, kDeviceCalls> calls() const = 0;  // so far, by kind

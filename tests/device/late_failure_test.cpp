@@ -1,4 +1,4 @@
-// Work on a device that fails when the evaluation that handed it in is over: values are computed again, or are lost with an
+// Work on a device that fails when the evaluation that submitted it is over: values are computed again, or are lost with an
 // error that names the kernel; never wrong.
 #include <tenon/tenon.h>
 
@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "device/late_tensors.h"
-#include "runtime/run/late_work.h"
+#include "runtime/run/async_work.h"
 
 using tenon::Device;
 using tenon::Tensor;
@@ -104,7 +104,7 @@ TEST_CASE("a failure is found by the next evaluation, and by waiting for the dev
     tenon::eval({y});
     device.heal();
     if (wait) {
-      CHECK_THROWS_AS(tenon::runtime::synchronise(), tenon::runtime::LateFailure);
+      CHECK_THROWS_AS(tenon::runtime::synchronise(), tenon::runtime::AsyncFailure);
     } else {
       for (int i = 0; i < 100 && device.waiting() > 0; ++i) {  // while another device works, this one does, too
         other_device.copy_from_host(tenon::Tensor(elsewhere).data_ptr(), x.const_data_ptr(), 4, tenon::runtime::Stream::Main);
@@ -250,7 +250,7 @@ TEST_CASE("steps that run ahead find their memory where it was, and what fails i
   const auto wait_for_work = [] {
     try {
       tenon::runtime::synchronise();
-    } catch (const tenon::runtime::LateFailure&) {
+    } catch (const tenon::runtime::AsyncFailure&) {
     }
   };
   for (int reader = 0; reader < kReaders; ++reader) {
@@ -320,7 +320,7 @@ TEST_CASE("threads on a device that fails now and then read the right bits or an
   device.heal();
   try {
     tenon::runtime::synchronise();
-  } catch (const tenon::runtime::LateFailure&) {  // of what nobody read
+  } catch (const tenon::runtime::AsyncFailure&) {  // of what nobody read
   }
   CHECK(wrong == 0);
   CHECK(right > 0);

@@ -9,7 +9,7 @@
 
 #include "device/late_tensors.h"
 #include "runtime/cpu/allocator.h"
-#include "runtime/run/late_work.h"
+#include "runtime/run/async_work.h"
 
 using namespace tenon;
 using tenon::test::DeviceCall;

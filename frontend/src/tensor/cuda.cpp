@@ -13,7 +13,7 @@
 #include "ir/base/fork.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/device/device.h"
-#include "runtime/run/late_work.h"
+#include "runtime/run/async_work.h"
 
 namespace tenon {
 

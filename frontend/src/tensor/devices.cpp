@@ -7,7 +7,7 @@
 #include "frontend/src/tensor/text.h"
 #include "ir/base/fork.h"
 #include "runtime/device/device.h"
-#include "runtime/run/late_work.h"
+#include "runtime/run/async_work.h"
 
 namespace tenon {
 namespace {

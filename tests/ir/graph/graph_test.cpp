@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "ir/graph/indexed.h"
 #include "support/fuzz_cases.h"
 #include "support/random_graph.h"
 
@@ -82,6 +83,14 @@ TEST_CASE("malformed operations throw") {
   CHECK_THROWS_AS(make_input(DType::F32, Dims{int64_t{1} << 40, int64_t{1} << 40}), IrError);
   CHECK_THROWS_AS(make_iota(Dims{}, 0), IrError);
   CHECK_THROWS_AS(binary(Op::Add, x, make_input(DType::F32, Dims{2, 3}, nullptr, 1)), IrError);
+}
+
+TEST_CASE("each operation on whole buffers has a row") {
+  for (int i = 0; i < kOpCount; ++i) {
+    const Op op = static_cast<Op>(i);
+    const OpClass cls = info(op).cls;
+    CHECK_MESSAGE((indexed_op(op) != nullptr) == (cls == OpClass::Indexed || cls == OpClass::Sort), info(op).text);
+  }
 }
 
 TEST_CASE("dropping the last reference frees a chain of a million nodes without recursion") {

@@ -409,6 +409,31 @@ TEST_CASE("windows: an update that passes find to write what is there, or nothin
     %3 = flip %2 dims=[0] : f32[8,6]
     return %3
   })",
+                          R"(graph @times_one(%x0: f32[8,6]) {
+    %0 = slice %x0 starts=[3,2] steps=[1,1] sizes=[2,3] : f32[2,3]
+    %1 = const 1.0 : f32[2,3]
+    %2 = mul %0, %1 : f32[2,3]
+    %3 = update %x0, %2 strides=[6,1] offset=20 : f32[8,6]
+    %4 = flip %3 dims=[0] : f32[8,6]
+    return %4
+  })",
+                          R"(graph @second_of_a_chain(%x0: f32[8,6], %x1: f32[6]) {
+    %0 = update %x0, %x1 strides=[1] offset=12 : f32[8,6]
+    %1 = slice %x0 starts=[4,0] steps=[1,1] sizes=[2,6] : f32[2,6]
+    %2 = permute %1 [1,0] : f32[6,2]
+    %3 = neg %2 : f32[6,2]
+    %4 = neg %3 : f32[6,2]
+    %5 = update %0, %4 strides=[1,6] offset=24 : f32[8,6]
+    %6 = flip %5 dims=[0] : f32[8,6]
+    return %6
+  })",
+                          R"(graph @first_of_a_chain(%x0: f32[8,6], %x1: f32[6]) {
+    %0 = slice %x0 starts=[4,0] steps=[1,1] sizes=[1,6] : f32[1,6]
+    %1 = min %0, %0 : f32[1,6]
+    %2 = update %x0, %1 strides=[6,1] offset=24 : f32[8,6]
+    %3 = update %2, %x1 strides=[1] offset=36 : f32[8,6]
+    return %3
+  })",
                           R"(graph @nothing(%x0: f32[8,6], %x1: f32[0,6]) {
     %0 = update %x0, %x1 strides=[6,1] offset=24 : f32[8,6]
     %1 = flip %0 dims=[0] : f32[8,6]

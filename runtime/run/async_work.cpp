@@ -1,4 +1,4 @@
-#include "runtime/run/late_work.h"
+#include "runtime/run/async_work.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,52 +10,62 @@ namespace tenon::runtime {
 namespace {
 
 template <typename F>
-void for_each_late_device(F&& f) {
+void for_each_async_device(F&& f) {
   for (Device* device : all_devices()) {
-    if (device->works_late()) f(*device);
+    if (device->works_async()) f(*device);
   }
 }
 
 // Work outside of evaluations.
 template <typename F>
-void hand_in(F&& work) {
+void submit(F&& work) {
   try {
-    LateWork::global().alone(work);
-  } catch (const LateFailure&) {
+    AsyncWork::global().alone(work);
+  } catch (const AsyncFailure&) {
     recover();
     throw;
   }
 }
 
+// All bytes of `to`, within `alone`.
+void copy_into(Buffer& to, Device& device, const void* from, bool from_host, const std::shared_ptr<const void>& owner = nullptr) {
+  AsyncWork& work = AsyncWork::global();
+  const uint64_t number = work.begin();
+  copy_between(to.device(), to.data(), device, from, to.bytes(), owner);
+  work.end(number, to.device(), from_host);
+  if (to.device().works_async()) to.written = number;
+}
+
 }  // namespace
 
-LateWork& LateWork::global() {
-  static auto* work = new LateWork;  // never destroyed: static tensors may be read at exit
+AsyncWork& AsyncWork::global() {
+  static auto* work = new AsyncWork;  // never destroyed: static tensors may be read at exit
   return *work;
 }
-std::mutex& LateWork::global_mutex() { return global().mutex_; }
-[[maybe_unused]] const bool late_work_held_over_fork = ir::hold_over_fork(ir::ForkOrder::Devices, ir::fork_lock<LateWork::global_mutex>());
+std::mutex& AsyncWork::global_mutex() { return global().mutex_; }
+[[maybe_unused]] const bool async_work_held_over_fork =
+    ir::hold_over_fork(ir::ForkOrder::Devices, ir::fork_lock<AsyncWork::global_mutex>());
 
-void LateWork::end(uint64_t number, Device& device, bool from_host) {
-  if (device.works_late()) handed_.push_back({number, &device, device.record(Stream::Main), from_host});
+void AsyncWork::end(uint64_t number, Device& device, bool from_host) {
+  if (device.works_async()) submitted_.push_back({number, &device, device.record(Stream::Main), from_host});
 }
 
-std::vector<ir::Definition> LateWork::look() {
-  const auto waits = [](const Handed& h) { return !h.device->is_past(h.event); };
-  const auto first = std::find_if(handed_.begin(), handed_.end(), waits);
-  for_each_late_device([](Device& device) { device.throw_failure(); });  // none: then what is past is right
-  handed_.erase(handed_.begin(), first);
+std::vector<ir::Definition> AsyncWork::look() {
+  const auto waits = [](const Submitted& h) { return !h.device->is_past(h.event); };
+  const auto first = std::find_if(submitted_.begin(), submitted_.end(), waits);
+  for_each_async_device([](Device& device) { device.throw_failure(); });  // none: then what is past is right
+  submitted_.erase(submitted_.begin(), first);
   if (failed_) return {};  // what was kept is still to be given back
   return ir::take_kept_definitions(done());
 }
 
-bool LateWork::waits() {
+bool AsyncWork::waits() {
   const std::lock_guard lock(mutex_);
-  return !handed_.empty();
+  return !submitted_.empty();
 }
 
-void LateWork::fail(const LateFailure& failure) {
-  for_each_late_device([](Device& device) {
+void AsyncWork::fail(const AsyncFailure& failure) {
+  for_each_async_device([](Device& device) {
     try {
       device.synchronise();
     } catch (const std::runtime_error&) {  // of work that counts as failed already
@@ -63,7 +73,7 @@ void LateWork::fail(const LateFailure& failure) {
   });
   Range lost{done() + 1, last_};
   failed_ = Range{failed_ ? failed_->first : lost.first, last_};
-  for (const Handed& work : std::exchange(handed_, {})) {
+  for (const Submitted& work : std::exchange(submitted_, {})) {
     if (!failure.copies_are_right || !work.from_host) continue;
     if (lost.first < work.number) add_failure({lost.first, work.number - 1}, failure.what());
     lost.first = work.number + 1;
@@ -71,12 +81,12 @@ void LateWork::fail(const LateFailure& failure) {
   if (lost.first <= lost.last) add_failure(lost, failure.what());
 }
 
-bool LateWork::has_failed() {
+bool AsyncWork::has_failed() {
   const std::lock_guard lock(mutex_);
   return failed_.has_value();
 }
 
-std::vector<ir::Definition> LateWork::recover() {
+std::vector<ir::Definition> AsyncWork::recover() {
   const std::lock_guard lock(mutex_);
   if (!failed_) return {};
   std::vector<ir::Definition> gone = ir::take_kept_definitions(failed_->first - 1);
@@ -86,13 +96,13 @@ std::vector<ir::Definition> LateWork::recover() {
   return gone;
 }
 
-void LateWork::add_failure(Range range, const std::string& why) {
+void AsyncWork::add_failure(Range range, const std::string& why) {
   const std::lock_guard lock(failures_mutex_);
   failures_.push_back({range, why});
   last_failed_ = range.last;
 }
 
-void LateWork::check(const Buffer& buffer) {
+void AsyncWork::check(const Buffer& buffer) {
   const uint64_t number = buffer.written;
   if (number > last_failed_ || number == 0) return;
   const std::lock_guard lock(failures_mutex_);
@@ -102,18 +112,18 @@ void LateWork::check(const Buffer& buffer) {
   }
 }
 
-void LateWork::lose(Buffer& buffer, const std::string& why) {
+void AsyncWork::lose(Buffer& buffer, const std::string& why) {
   const std::lock_guard lock(mutex_);
   buffer.written = begin();
   add_failure({buffer.written, buffer.written}, why);
 }
 
 void copy_to_host(void* to, const Buffer& from, size_t offset, size_t bytes) {
-  hand_in([&] {
-    LateWork::global().check(from);
+  submit([&] {
+    AsyncWork::global().check(from);
     try {
       copy_between(host_device(), to, from.device(), static_cast<const std::byte*>(from.data()) + offset, bytes);
-    } catch (const LateFailure&) {
+    } catch (const AsyncFailure&) {
       throw;
     } catch (const OutOfMemory&) {
       throw;
@@ -124,36 +134,26 @@ void copy_to_host(void* to, const Buffer& from, size_t offset, size_t bytes) {
 }
 
 void copy_from_host(Buffer& to, const void* from, const std::shared_ptr<const void>& owner) {
-  hand_in([&] {
-    LateWork& work = LateWork::global();
-    const uint64_t number = work.begin();
-    copy_between(to.device(), to.data(), host_device(), from, to.bytes(), owner);
-    work.end(number, to.device(), true);
-    if (to.device().works_late()) to.written = number;
-  });
+  submit([&] { copy_into(to, host_device(), from, true, owner); });
 }
 
 void copy_all(Buffer& to, const Buffer& from) {
-  hand_in([&] {
-    LateWork& work = LateWork::global();
-    work.check(from);
-    const uint64_t number = work.begin();
-    copy_between(to.device(), to.data(), from.device(), from.data(), to.bytes());
-    work.end(number, to.device());
-    if (to.device().works_late()) to.written = number;
+  submit([&] {
+    AsyncWork::global().check(from);
+    copy_into(to, from.device(), from.data(), false);
   });
 }
 
 void look_at_devices() {
   std::vector<ir::Definition> gone;
-  hand_in([&] { gone = LateWork::global().look(); });
+  submit([&] { gone = AsyncWork::global().look(); });
 }
 
 void synchronise() {
   std::vector<ir::Definition> gone;
-  hand_in([&] {
-    for_each_late_device([](Device& device) { device.synchronise(); });
-    gone = LateWork::global().look();
+  submit([&] {
+    for_each_async_device([](Device& device) { device.synchronise(); });
+    gone = AsyncWork::global().look();
   });
 }
 

@@ -1,18 +1,18 @@
-// Work that devices have been handed and that is not known to be done. It may fail when the call that handed it in has long
+// Work that was submitted to devices and is not known to be done. It may fail when the call that submitted it has long
 // returned, so all such work goes through here:
 //
-//   number   Each run of a plan on a device that works later has one, and each copy that no graph knows. They grow. A buffer
+//   number   Each run of a plan on a device that works asynchronously has one, and each copy that no graph knows. They grow. A buffer
 //            has the number of the work that wrote it (Buffer::written), and a node that got its value from a run keeps what
 //            it computes under that number (ir::Node::keep).
 //   done     The events behind the work are past and no device has failed: the definitions are dropped.
-//   failed   A device throws a LateFailure. All work that is not known to be done counts as failed: its nodes are pending
-//            again (`recover`), with the definitions that they kept, and whoever wants their values computes them. What cannot
-//            be computed again is lost, and whoever reads it gets an error that names the kernel: an input whose memory an
+//   failed   A device throws a AsyncFailure. All work that is not known to be done counts as failed: its nodes are pending
+//            again (`recover`), with the definitions that they kept, and their next use computes them. What cannot
+//            be computed again is lost, and each read of it gets an error that names the kernel: an input whose memory an
 //            output took over, unless the input itself is computed again; memory whose address is known outside; a copy that
 //            no graph knows, but for one from the host that a failure which leaves memory whole (a wrong index) does not touch.
 //
-// Until its reader is done an input keeps its memory, unless it gave it away, or came from the same run as all its readers. Who finds
-// no memory waits for the devices.
+// Until its reader is done an input keeps its memory, unless it gave it away, or came from the same run as all its readers. A caller
+// that finds no memory waits for the devices.
 #pragma once
 
 #include <atomic>
@@ -28,28 +28,28 @@
 
 namespace tenon::runtime {
 
-class LateWork {
+class AsyncWork {
  public:
-  static LateWork& global();
+  static AsyncWork& global();
   static std::mutex& global_mutex();
 
-  // Runs `work`; nobody else hands in meanwhile, since calls for one stream come from one thread at a time. If it throws a
-  // LateFailure, the caller calls `recover` when it holds no lock and computes nothing.
+  // Runs `work`; no other thread submits meanwhile, since calls for one stream come from one thread at a time. If it throws a
+  // AsyncFailure, the caller calls `recover` when it holds no lock and computes nothing.
   template <typename F>
   void alone(F&& work) {
     const std::lock_guard lock(mutex_);
     try {
       work();
-    } catch (const LateFailure& failure) {
+    } catch (const AsyncFailure& failure) {
       fail(failure);
       throw;
     }
   }
 
   // Within `alone`.
-  uint64_t begin() { return ++last_; }                                // the number of the work that is handed in next
-  void end(uint64_t number, Device& device, bool from_host = false);  // all of it that goes to this device is handed in
-  // Notes what is done, and returns what was kept for that; it is to die outside. Throws a LateFailure if something failed.
+  uint64_t begin() { return ++last_; }                                // the number of the work that is submitted next
+  void end(uint64_t number, Device& device, bool from_host = false);  // all of it that goes to this device is submitted
+  // Notes what is done, and returns what was kept for that; it is to die outside. Throws a AsyncFailure if something failed.
   std::vector<ir::Definition> look();
 
   bool waits();                      // whether something is not known to be done
@@ -65,7 +65,7 @@ class LateWork {
   struct Range {
     uint64_t first, last;
   };
-  struct Handed {
+  struct Submitted {
     uint64_t number;
     Device* device;
     Event event;
@@ -75,13 +75,13 @@ class LateWork {
     Range range;
     std::string why;
   };
-  uint64_t done() const { return handed_.empty() ? last_ : handed_.front().number - 1; }
-  void fail(const LateFailure& failure);
+  uint64_t done() const { return submitted_.empty() ? last_ : submitted_.front().number - 1; }
+  void fail(const AsyncFailure& failure);
   void add_failure(Range range, const std::string& why);
 
   std::mutex mutex_;
   uint64_t last_ = 0;
-  std::deque<Handed> handed_;
+  std::deque<Submitted> submitted_;
   std::optional<Range> failed_;  // and not recovered
 
   std::atomic<uint64_t> last_failed_{0};
@@ -89,7 +89,7 @@ class LateWork {
   std::vector<Failure> failures_;
 };
 
-// Copies that no graph knows, and waiting, for callers that hold no lock and compute nothing. They throw a LateFailure after
+// Copies that no graph knows, and waiting, for callers that hold no lock and compute nothing. They throw a AsyncFailure after
 // everything that it hit is pending again; other errors say that it was the copy.
 void copy_to_host(void* to, const Buffer& from, size_t offset, size_t bytes);  // after all work in the main stream
 // All bytes of `to`. With an `owner` of the source this may be read later, if it is pinned.
