@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tenon/function.h"
-#include "tenon/nn/options.h"
+#include "tenon/nn/arg.h"
 
 namespace tenon::serialize {
 class InputArchive;
@@ -57,6 +57,9 @@ class OptimizerOptions {
   virtual void serialize(tenon::serialize::OutputArchive& archive) const;
   virtual double get_lr() const;
   virtual void set_lr(double lr);
+  virtual double* cycled_momentum() {
+    return nullptr;
+  }  // what OneCycleLR sets: a momentum, or the first of two betas; null if there is none
   // Takes over the fields of a new group's options that were left as their constructor made them.
   virtual void inherit(const OptimizerOptions&) {}
 };
@@ -72,6 +75,7 @@ class OptimizerCloneableOptions : public OptimizerOptions {
   void serialize(tenon::serialize::OutputArchive& archive) const override; \
   double get_lr() const override { return lr_; }                           \
   void set_lr(double lr) override { lr_ = lr; }                            \
+  double* cycled_momentum() override;                                      \
   void inherit(const OptimizerOptions& defaults) override;                 \
   friend bool operator==(const Name& a, const Name& b);
 #define TENON_OPTIMIZER_STATE(Name, shaped_like_parameter)                         \
