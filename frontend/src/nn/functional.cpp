@@ -7,6 +7,7 @@
 
 #include "frontend/src/neural/resize.h"
 #include "frontend/src/nn/call_options.h"
+#include "frontend/src/nn/layer_text.h"
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
@@ -92,15 +93,21 @@ Tensor unpooled(const Tensor& x, const Tensor& indices, const Options& o, const 
   return reshape(scatter(zeros(flat, x.options()), -1, reshape(indices, rows), reshape(x, rows)), shape);
 }
 
-Tensor lp_root(const Tensor& mean_of_powers, double norm_type, int64_t kernel) {
-  return pow(mul(mul(sign(mean_of_powers), tenon::relu(abs(mean_of_powers))), kernel), 1 / norm_type);
+template <size_t D>
+Tensor lp_root(const Tensor& mean_of_powers, const LPPoolOptions<D>& o) {
+  int64_t kernel = 1;
+  for (int64_t size : o.kernel_size()) kernel *= size;
+  return pow(mul(mul(sign(mean_of_powers), tenon::relu(abs(mean_of_powers))), kernel), 1 / o.norm_type());
 }
 
 }  // namespace
 
-#define TENON_DEFINE(D)                                                                                    \
-  Tensor max_unpool##D##d(const Operand& x, const Operand& indices, const MaxUnpool##D##dFuncOptions& o) { \
-    return unpooled<D>(x, indices, o, o.output_size());                                                    \
+#define TENON_DEFINE(D)                                                                                                \
+  Tensor max_unpool##D##d(const Operand& x, const Operand& indices, const MaxUnpool##D##dFuncOptions& o) {             \
+    return unpooled<D>(x, indices, o, o.output_size());                                                                \
+  }                                                                                                                    \
+  Tensor lp_pool##D##d(const Operand& x, const LPPool##D##dFuncOptions& o) {                                           \
+    return lp_root<D>(tenon::avg_pool##D##d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()), o); \
   }
 TENON_DEFINE(1)
 TENON_DEFINE(2)
@@ -110,49 +117,17 @@ TENON_DEFINE(3)
 Tensor avg_pool1d(const Operand& x, const AvgPool1dFuncOptions& o) {
   return tenon::avg_pool1d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad());
 }
-Tensor lp_pool1d(const Operand& x, const LPPool1dFuncOptions& o) {
-  return lp_root(tenon::avg_pool1d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()), o.norm_type(),
-                 o.kernel_size()[0]);
-}
-Tensor lp_pool2d(const Operand& x, const LPPool2dFuncOptions& o) {
-  return lp_root(tenon::avg_pool2d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()), o.norm_type(),
-                 o.kernel_size()[0] * o.kernel_size()[1]);
-}
-Tensor lp_pool3d(const Operand& x, const LPPool3dFuncOptions& o) {
-  return lp_root(tenon::avg_pool3d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()), o.norm_type(),
-                 o.kernel_size()[0] * o.kernel_size()[1] * o.kernel_size()[2]);
-}
 
 // --- windows, padding, resizing
 
 Tensor pad(const Operand& x, const PadFuncOptions& o) {
   const Tag mode = o.mode().tag();
   if (mode == Tag::Constant) return constant_pad_nd(x, o.pad(), o.value());
-  check(o.value() == 0, "Padding mode \"",
-        mode == Tag::Reflect     ? "reflect"
-        : mode == Tag::Replicate ? "replicate"
-                                 : "circular",
-        "\" doesn't take in value argument");
-  return tenon::pad(x, o.pad(), mode == Tag::Reflect ? "reflect" : mode == Tag::Replicate ? "replicate" : "circular");
+  check(o.value() == 0, "Padding mode \"", name_of(mode).python, "\" doesn't take in value argument");
+  return tenon::pad(x, o.pad(), name_of(mode).python);
 }
 
 namespace {
-
-const char* tag_name(Tag mode) {  // of those that blend
-  return mode == Tag::Linear ? "kLinear" : mode == Tag::Bilinear ? "kBilinear" : mode == Tag::Bicubic ? "kBicubic" : "kTrilinear";
-}
-
-const char* mode_name(Tag mode) {
-  switch (mode) {
-    case Tag::Linear: return "linear";
-    case Tag::Bilinear: return "bilinear";
-    case Tag::Bicubic: return "bicubic";
-    case Tag::Trilinear: return "trilinear";
-    case Tag::Area: return "area";
-    case Tag::NearestExact: return "nearest-exact";
-    default: return "nearest";
-  }
-}
 
 // The size to resize to; also the factors that count as distances, if they were given.
 std::vector<int64_t> output_size(const Tensor& x, const InterpolateFuncOptions& o, std::vector<double>& factors) {
@@ -195,13 +170,13 @@ Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
         "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
         "trilinear");
   if (blends && !o.align_corners())
-    warn_user(text("Default upsampling behavior when mode=", tag_name(mode),
+    warn_user(text("Default upsampling behavior when mode=", name_of(mode).libtorch,
                    " is changed to align_corners=False since 0.4.0. Please specify align_corners=True if the old "
                    "behavior is desired. See the documentation of nn.Upsample for details."));
   check(x.dim() >= 3 && x.dim() <= 5, "Input Error: Only 3D, 4D and 5D input Tensors supported (got ", x.dim(),
         "D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
         "nearest-exact (got ",
-        mode_name(mode), ")");
+        name_of(mode).python, ")");
   check(!o.antialias() || (x.dim() == 4 && (mode == Tag::Bilinear || mode == Tag::Bicubic)),
         "Anti-alias option is only supported for bilinear and bicubic modes");
   check(!o.recompute_scale_factor().value_or(false) || !o.size(), "recompute_scale_factor is not meaningful with an explicit size.");
@@ -213,7 +188,7 @@ Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
                           : tenon::adaptive_avg_pool3d(x, size);
   }
   const int64_t wanted = mode == Tag::Linear ? 3 : mode == Tag::Trilinear ? 5 : 4;
-  check(!blends || x.dim() == wanted, "Got ", x.dim(), "D input, but ", mode_name(mode), " mode needs ", wanted, "D input");
+  check(!blends || x.dim() == wanted, "Got ", x.dim(), "D input, but ", name_of(mode).python, " mode needs ", wanted, "D input");
   const ResizeMode how = mode == Tag::Nearest        ? ResizeMode::Nearest
                          : mode == Tag::NearestExact ? ResizeMode::NearestExact
                          : mode == Tag::Bicubic      ? ResizeMode::Cubic

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/src/nn/call_options.h"
+#include "frontend/src/nn/layer_text.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/nn/functional.h"
@@ -66,7 +67,7 @@ Tensor embedding_bag(const Operand& input, const Operand& weight, const Embeddin
   check(!per_sample.defined() || mode == Tag::Sum,
         "embedding_bag: per_sample_weights was not null. per_sample_weights is only supported for "
         "mode='kSum' (got mode='",
-        mode == Tag::Mean ? "kMean" : "kMax", "').Please open a feature request on GitHub.");
+        name_of(mode).libtorch, "').Please open a feature request on GitHub.");
   if (input.dim() == 2 && !o.padding_idx() && input.size(1) > 0) {  // bags of one size: a reduction, not a scatter
     const Tensor rows = tenon::embedding(weight, input, -1, o.scale_grad_by_freq(), o.sparse());
     if (mode == Tag::Max) return std::get<0>(max(rows, 1));
