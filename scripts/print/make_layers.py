@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints what follows from frontend/layers.def: the structs of options, the functions of nn::functional that take them, with the bodies
-of those that pass them on, and the list of layers. What a row may say stands at the top of that file.
+of those that pass them on, the list of layers, and the optimizers' options and states. What a row may say stands at the top of that file.
 
   make_layers.py            writes the files
   make_layers.py --check    says which files differ from what the table prints; exits with 1 if one does
@@ -18,10 +18,12 @@ TABLE = ROOT / "frontend/layers.def"
 PRINTED = "// Printed from frontend/layers.def by scripts/print/make_layers.py.\n"
 ROW = re.compile(r"(F::)?(\w+?)(\{([123,]+)\}d|<D>)?(?:\((.*?)\))?(?: -> (.*?))?(?: \| (.*?))?$")
 FORWARD = re.compile(r"(?:(\w+): )?(tenon::)?([\w{}]+)(?:\(([\w, ]+)\))?(?: = (\w+)(?:\(([\w:, ]+)\))?)?( by hand)?( with indices)?$")
+OPTIMIZER = re.compile(r"optim::(\w+)\((.*)\) remembers( shaped)? \((.*)\)$")
 SHOWN = re.compile(r"(?:(?:NAMED|BARE|TUPLE|SIZES|PADDING|ON|GIVEN|PYTHON|LIBTORCH)\((\w+)\)|NO_BRACKETS) ?")
 TYPES = {"bool": "bool", "int": "int64_t", "int32": "int", "float": "double", "str": "std::string", "Tensor?": "Tensor", "bool?": "optional<bool>",
          "int?": "optional<int64_t>", "float?": "optional<double>", "ScalarType?": "optional<ScalarType>", "int[]": "std::vector<int64_t>",
-         "int[]?": "optional<std::vector<int64_t>>", "float[]?": "optional<std::vector<double>>"}
+         "int[]?": "optional<std::vector<int64_t>>", "str?": "optional<std::string>", "Tensor[]": "std::vector<Tensor>",
+         "float[]?": "optional<std::vector<double>>"}
 REDUCTIONS = ("LossReduction", "KLDivLossReduction")
 TAKES = {  # types of options that a function's parameter takes
     "Scalar": ("int", "float"), "int[]": ("int[]", "int[D]", "int?[D]", "int[2]"), "Tensor?": ("Tensor?",), "int": ("int",) + REDUCTIONS}
@@ -59,6 +61,8 @@ class Option:
             return "{}" if self.type == "Tensor?" else "nullopt"
         if value in ("True", "False"):
             return value.lower()
+        if value == "[]":
+            return "{}"
         if value[0] == "'":
             return '"' + value[1:-1] + '"'
         if re.fullmatch(r"[A-Z]\w+", value):
@@ -98,8 +102,8 @@ class Options:
         if late:
             raise Wrong(f"{late} stands behind an option with a default and has none")
 
-    def struct(self, name, dims):
-        lines = [f"struct {name} {{"] + [f"  {u};" for u in self.usings]
+    def struct(self, name, dims, base="", more=()):
+        lines = [f"struct {name}{base} {{"] + [f"  {u};" for u in self.usings]
         if self.positional:
             items = [f"{f.cxx} {f.name}" + (f" = {f.cxx_default()}" if f.default else "") for f in self.positional]
             made = [f"{f.name}_({f'std::move({f.name})' if f.cxx.startswith('std::') else f.name})" for f in self.positional]
@@ -113,7 +117,7 @@ class Options:
         for f in self.fields:
             macro = f"TENON_REDUCTION({f.cxx})" if f.type in REDUCTIONS else f"TENON_ARG({f.cxx}, {f.name})"
             lines.append(f"  {macro}" + ("" if f.positional or f.follows else f" = {f.cxx_default()}") + ";")
-        return ("template <size_t D>\n" if dims else "") + "\n".join(lines) + "\n};"
+        return ("template <size_t D>\n" if dims else "") + "\n".join([*lines, *more]) + "\n};"
 
 
 class Forward:
@@ -218,9 +222,33 @@ class Row:
         return self.options.fields if self.options else []
 
 
+class OptimizerRow:
+    """An optimizer: its options, and what it remembers of a parameter."""
+
+    def __init__(self, text, comment):
+        match = OPTIMIZER.match(text)
+        if not match:
+            raise Wrong("no optimizer: optim::NAME(options) remembers [shaped] (fields)")
+        self.name, self.comment, self.shaped = match[1], comment, "true" if match[3] else "false"
+        self.options, self.state = Options(match[2]), Options("*, " + match[4])
+        if "lr" not in [f.name for f in self.options.fields]:
+            raise Wrong("an optimizer has an option lr")
+
+    def structs(self):
+        options, state = self.name + "Options", self.name + "ParamState"
+        return self.comment + [
+            self.options.struct(options, False, f" : OptimizerCloneableOptions<{options}>", [f"  TENON_OPTIMIZER_OPTIONS({options})"]),
+            self.state.struct(state, False, f" : OptimizerCloneableParamState<{state}>", [f"  TENON_OPTIMIZER_STATE({state}, {self.shaped})"]),
+            f"TENON_OPTIMIZER({self.name}, {'= {}' if self.options.has_defaults else ''})", ""]
+
+    def fields(self):
+        return [f"TENON_FIELDS({self.name}{kind}, {' '.join(f'FIELD({f.name})' for f in of.fields)})"
+                for kind, of in (("Options", self.options), ("ParamState", self.state))]
+
+
 class Table:
     def __init__(self, text, functions):
-        self.rows, errors, chapter, comment = [], [], "", []
+        self.rows, self.optimizers, errors, chapter, comment = [], [], [], "", []
         self.functions = {}
         for row in functions.rows:
             if not row.scope and "function" in row.forms:
@@ -233,13 +261,17 @@ class Table:
                 comment.append(line)
             elif line and line[0] != "#":
                 try:
+                    if line.startswith("optim::"):
+                        self.optimizers.append(OptimizerRow(line, comment))
+                        continue
                     row = Row(line, number, chapter, comment)
                     self.resolve(row, structs)
                     self.check(row)
                     self.rows.append(row)
                 except Wrong as wrong:
                     errors.append(f"{TABLE.relative_to(ROOT)}:{number}: {wrong}")
-                comment = []
+                finally:
+                    comment = []
         if errors:
             raise SystemExit("\n".join(errors))
 
@@ -467,8 +499,34 @@ def layer_list(table):
 """
 
 
+def optimizers_header(table):
+    return PRINTED + """// The optimizers: their options, what each remembers of a parameter, and the classes. A part of tenon/optim.h.
+#pragma once
+
+namespace tenon::optim {
+
+""" + "\n".join(line for row in table.optimizers for line in row.structs()) + """
+}  // namespace tenon::optim
+"""
+
+
+def optimizer_fields(table):
+    return PRINTED + """// The fields of the optimizers' options and states, in their order. A part of optimizer.h.
+#pragma once
+
+#include "frontend/src/optim/fields.h"
+
+namespace tenon::optim {
+
+""" + "\n".join(line for row in table.optimizers for line in row.fields()) + """
+
+}  // namespace tenon::optim
+"""
+
+
 def files(table):
-    return {INCLUDE + "nn/options.h": options_header(table), INCLUDE + "nn/functional.h": functions_header(table),
+    return {INCLUDE + "optimizers.h": optimizers_header(table), "frontend/src/optim/printed_fields.h": optimizer_fields(table),
+            INCLUDE + "nn/options.h": options_header(table), INCLUDE + "nn/functional.h": functions_header(table),
             INCLUDE + "nn/layer_list.def": layer_list(table), "frontend/src/nn/printed_functional.cpp": functions_source(table)}
 
 
@@ -509,6 +567,9 @@ WRONG = {  # a row that is refused beside `Dim(int dim)`, and a part of what is 
     "A -> relu(a, b)": "relu does not take 2 tensors first",
     "A{1,2,3}d(int[D] output_size) -> adaptive_max_pool{D}d": "adaptive_max_pool1d gives 2 tensors",
     "A -> relu = relu by hand": "a body by hand and a function that it calls",
+    "optim::A(float lr=1)": "no optimizer",
+    "optim::A(float rate=1) remembers (int step=0)": "an optimizer has an option lr",
+    "optim::A(float lr=1) remembers (int step)": "step is behind `*` and has no default",
     "A -> tenon::relu by hand": "a function of tenon:: has its body already",
 }
 
