@@ -218,6 +218,11 @@ class Row:
     def has_weights(self):
         return self.forward is not None and any(f.type == "Tensor?" and f.name == "weight" for f in self.fields())
 
+    def made(self):
+        """The layers and functions of the row."""
+        layers = [self.name(dim) for dim in self.dims if self.is_layer()]
+        return layers + ["F::" + self.forward.function.replace("{D}", dim or "") for dim in self.dims if has_function(self)]
+
     def fields(self):
         return self.options.fields if self.options else []
 
@@ -253,7 +258,7 @@ class Table:
         for row in functions.rows:
             if not row.scope and "function" in row.forms:
                 self.functions.setdefault(row.name, []).append(row)
-        structs = {}
+        structs, made = {}, {}
         for number, line in enumerate(text.split("\n"), 1):
             if line.startswith("-- "):
                 chapter = line[3:]
@@ -267,6 +272,10 @@ class Table:
                     row = Row(line, number, chapter, comment)
                     self.resolve(row, structs)
                     self.check(row)
+                    for name in row.made():
+                        if name in made:
+                            raise Wrong(f"{name} is made by line {made[name]}")
+                        made[name] = number
                     self.rows.append(row)
                 except Wrong as wrong:
                     errors.append(f"{TABLE.relative_to(ROOT)}:{number}: {wrong}")
@@ -542,8 +551,10 @@ def check_bodies(table, library):
     return wrong > 0
 
 
-WRONG = {  # a row that is refused beside `Dim(int dim)`, and a part of what is said of it
+WRONG = {  # a row that is refused beside `Dim(int dim)` and `Mish -> mish`, and a part of what is said of it
     "Dim(int dim)": "two rows Dim",
+    "Mish -> own": "Mish is made by line 3",
+    "A -> mish": "F::mish is made by line 3",
     "A": "neither options nor a result",
     "A(= B)": "no row above has options B",
     "A(thing x=1)": "no type of an option: thing",
@@ -575,7 +586,7 @@ WRONG = {  # a row that is refused beside `Dim(int dim)`, and a part of what is 
 
 
 def self_test(functions):
-    begin = "-- test\nDim(int dim)\n"
+    begin = "-- test\nDim(int dim)\nMish -> mish\n"
     Table(begin, functions)
     failed = 0
     for row, words in WRONG.items():
@@ -584,7 +595,7 @@ def self_test(functions):
             said = "nothing"
         except SystemExit as refused:
             said = str(refused)
-        if words not in said or "layers.def:3: " not in said:
+        if words not in said or "layers.def:4: " not in said:
             failed += 1
             print(f"{row}\n  should say: {words}\n  says: {said}")
     return failed > 0
