@@ -14,11 +14,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "frontend/functions.def"
+OPERATIONS = {name: (int(arity), rule, domain) for name, arity, rule, domain in re.findall(
+    r'^OP\((\w+), +"\w+", +Elementwise, (\d), (\w+), ([BIF|]+),', (ROOT / "ir/op/ops.def").read_text(), re.M)}
 INCLUDE = "frontend/include/tenon/"
 SOURCES = "frontend/src/ops/"
 PRINTED = "// Printed from frontend/functions.def by scripts/print/make_functions.py.\n"
 WIDTH = 110
-ROW = re.compile(r"([\w:]+?)(?:\.(\w+))?\((.*)\) -> (.*?) \| ([a-z_: ]+?)(?: \| = ([\w:]+))?(?:  // (.*))?$")
+ROW = re.compile(r"([\w:]+?)(?:\.(\w+))?\((.*)\) -> (.*?) \| ([a-z_: ]+?)(?: \| = (?:op (\w+)(?: (saving result|saving operand|keeping integers))?|([\w:]+)))?(?:  // (.*))?$")
 TYPES = {  # of parameters, in the table and in C++
     "Tensor": "const Operand&", "Tensor(a)": "const Operand&", "Tensor(a!)": "Tensor&", "Tensor&": "const Tensor&",
     "Tensor?": "const optional<Tensor>&", "Tensor[]": "TensorList", "Scalar": "const Scalar&",
@@ -82,8 +84,8 @@ class Row:
     def __init__(self, text, line, section, chapter):
         match = ROW.match(text)
         if not match:
-            raise Wrong("no row: name.overload(parameters) -> result | forms | = name  // comment")
-        full, self.overload, parameters, self.result, forms, self.alias, self.comment = match.groups()
+            raise Wrong("no row: name.overload(parameters) -> result | forms | = name, or = op OP  // comment")
+        full, self.overload, parameters, self.result, forms, self.op, self.how, self.alias, self.comment = match.groups()
         self.line, self.section, self.chapter, self.text = line, section, chapter, text
         self.scope, _, self.name = full.rpartition("::")
         words = parts(parameters)
@@ -107,8 +109,26 @@ class Row:
             raise Wrong(f"no type of a result: {self.result}")
         if self.out() and self.result not in ("Tensor", "Tensor(a)") and self.results() != 2:
             raise Wrong("out forms have one tensor or two")
+        if self.op:
+            self.check_operation()
         if not self.scope and (self.section == IN_PLACE) != (self.name.endswith("_") and "method" in self.forms):
             raise Wrong("a method whose name ends in _ stands in the section `in place`, and nothing else")
+
+    def check_operation(self):
+        if self.op not in OPERATIONS:
+            raise Wrong(f"ops.def has no elementwise operation {self.op}")
+        arity, rule, domain = OPERATIONS[self.op]
+        tensors = [p.type for p in self.parameters]
+        if len(tensors) != arity:
+            raise Wrong(f"the operation {self.op} takes {arity}, the function {len(tensors)}")
+        if "function" not in self.forms or self.scope or self.result != "Tensor" or tensors[0] != "Tensor":
+            raise Wrong("an operation's function is one of tenon:: that takes a Tensor and gives one")
+        if self.how and arity != 1:
+            raise Wrong(f"{self.how}: only an operation of one operand")
+        if tensors[1:] not in ([], ["Tensor"], ["Scalar"] if rule == "Compare" else []):
+            raise Wrong(f"the operation {self.op} does not take {tensors[1]}")
+        if rule != "Compare" and (rule != "Same" or domain != "F"):
+            raise Wrong(f"the operation {self.op} is none of floats alone and no comparison: its function has a body by hand")
 
     def out(self):
         return next((form for form in self.forms if form.startswith("out")), None)
@@ -443,6 +463,32 @@ namespace tenon {
     return "\n".join(out) + "\n\n}  // namespace tenon\n"
 
 
+SAVED = {None: "kReadsNothing", "saving result": "kReadsOutput", "saving operand": "reads_operand(0)"}
+
+
+def operations_source(table):
+    out = [PRINTED + """// Functions that record one elementwise operation.
+#include "frontend/src/ops/elementwise.h"
+#include "tenon/tenon.h"
+
+namespace tenon {
+"""]
+    for row in table.rows:
+        if not row.op:
+            continue
+        given = f"Op::{row.op}, " + ", ".join(p.name for p in row.parameters)
+        if OPERATIONS[row.op][1] == "Compare":
+            call = f'compare("{row.name}", {given})'
+        elif len(row.parameters) == 2:
+            call = f'float_binary_op("{row.op}Backward0", {given})'
+        elif row.how == "keeping integers":
+            call = f'rounding_op("{row.op}Backward0", "{row.name}_vml_cpu", {given})'
+        else:
+            call = f'replayed_float_op("{row.name}", "{row.op}Backward0", {SAVED[row.how]}, {given})'
+        out.append(definition(f"Tensor {row.name}", [p.declared(False) for p in row.parameters], [f"return {call};"]))
+    return "\n".join(out) + "\n\n}  // namespace tenon\n"
+
+
 CALLED = {  # how a test's call reads an argument of the type
     "Tensor": "tensor", "Tensor(a)": "tensor", "Tensor(a!)": "tensor", "Tensor&": "tensor", "Tensor?": "maybe_tensor",
     "Tensor[]": "tensors", "Scalar": "scalar", "Scalar?": "maybe_scalar", "int": "integer", "int?": "maybe_integer",
@@ -508,6 +554,7 @@ def files(table):
     printed[SOURCES + "printed_inplace.cpp"] = in_place_source(table)
     printed[SOURCES + "printed_out.cpp"] = out_source(table)
     printed[SOURCES + "printed_names.cpp"] = names_source(table)
+    printed[SOURCES + "printed_operations.cpp"] = operations_source(table)
     printed["tests/frontend/python/printed_calls.cpp"] = test_calls(table)
     return printed
 
@@ -564,6 +611,14 @@ WRONG = {  # a row that is refused beside `exp`, and a part of what is said of i
     "f(Tensor self) -> Tensor | function function_": "which is missing",
     "f(Tensor self) -> Tensor[] | function out": "one tensor or two",
     "f(Tensor self) -> Tensor | function | = g": "no row has the name g",
+    "f(Tensor self) -> Tensor | function | = op Exq": "ops.def has no elementwise operation Exq",
+    "f(Tensor self, Tensor other) -> Tensor | function | = op Exp": "the operation Exp takes 1, the function 2",
+    "f(Tensor self, Scalar other) -> Tensor | function | = op Atan2": "the operation Atan2 does not take Scalar",
+    "f(Tensor self, Tensor other) -> Tensor | function | = op Atan2 saving result": "only an operation of one operand",
+    "f(Tensor self) -> Tensor | function | = op Exp saving both": "no row",
+    "f(Tensor self) -> Tensor | function | = op Not": "none of floats alone",
+    "f(Tensor self) -> Tensor | method | = op Exp": "one of tenon:: that takes a Tensor",
+    "f(str self) -> Tensor | function | = op Exp": "one of tenon:: that takes a Tensor",
     "f_(Tensor(a!) self) -> Tensor(a!) | method": "stands in the section `in place`",
     "exp.new(Tensor self, TensorOptions options={}) -> Tensor | function out": "its out form is that of line",
 }
@@ -585,12 +640,8 @@ def self_test():
     return failed > 0
 
 
-def main():
-    if "--self-test" in sys.argv:
-        return self_test()
-    if "--bodies" in sys.argv:
-        return check_bodies(Table(TABLE.read_text()), sys.argv[-1])
-    printed = files(Table(TABLE.read_text()))
+def write(printed, table, script):
+    """Writes the files that differ, or with --check names them."""
     differ = []
     for name, text in printed.items():
         path = ROOT / name
@@ -602,9 +653,17 @@ def main():
     for name in differ:
         print(f"{name}: {'differs from what the table prints' if '--check' in sys.argv else 'written'}")
     if differ and "--check" in sys.argv:
-        print("change frontend/functions.def, not what is printed from it, and run scripts/print/make_functions.py")
+        print(f"change {table}, not what is printed from it, and run {script}")
         return 1
     return 0
+
+
+def main():
+    if "--self-test" in sys.argv:
+        return self_test()
+    if "--bodies" in sys.argv:
+        return check_bodies(Table(TABLE.read_text()), sys.argv[-1])
+    return write(files(Table(TABLE.read_text())), "frontend/functions.def", "scripts/print/make_functions.py")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tenon/function.h"
-#include "tenon/nn/options.h"
+#include "tenon/nn/arg.h"
 
 namespace tenon::serialize {
 class InputArchive;
@@ -57,6 +57,9 @@ class OptimizerOptions {
   virtual void serialize(tenon::serialize::OutputArchive& archive) const;
   virtual double get_lr() const;
   virtual void set_lr(double lr);
+  virtual double* cycled_momentum() {
+    return nullptr;
+  }  // what OneCycleLR sets: a momentum, or the first of two betas; null if there is none
   // Takes over the fields of a new group's options that were left as their constructor made them.
   virtual void inherit(const OptimizerOptions&) {}
 };
@@ -72,6 +75,7 @@ class OptimizerCloneableOptions : public OptimizerOptions {
   void serialize(tenon::serialize::OutputArchive& archive) const override; \
   double get_lr() const override { return lr_; }                           \
   void set_lr(double lr) override { lr_ = lr; }                            \
+  double* cycled_momentum() override;                                      \
   void inherit(const OptimizerOptions& defaults) override;                 \
   friend bool operator==(const Name& a, const Name& b);
 #define TENON_OPTIMIZER_STATE(Name, shaped_like_parameter)                         \
@@ -82,114 +86,7 @@ class OptimizerCloneableOptions : public OptimizerOptions {
   bool is_shaped_like_parameter() const override { return shaped_like_parameter; } \
   friend bool operator==(const Name& a, const Name& b);  // by the values of their tensors
 
-struct SGDOptions : OptimizerCloneableOptions<SGDOptions> {
-  SGDOptions(double lr) : lr_(lr) {}
-  TENON_ARG(double, lr);
-  TENON_ARG(double, momentum) = 0;
-  TENON_ARG(double, dampening) = 0;
-  TENON_ARG(double, weight_decay) = 0;
-  TENON_ARG(bool, nesterov) = false;
-  TENON_OPTIMIZER_OPTIONS(SGDOptions)
-};
-struct SGDParamState : OptimizerCloneableParamState<SGDParamState> {
-  TENON_ARG(Tensor, momentum_buffer);
-  TENON_OPTIMIZER_STATE(SGDParamState, true)
-};
-
 using Betas = std::tuple<double, double>;
-struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
-  using betas_t = Betas;
-  AdamOptions(double lr = 1e-3) : lr_(lr) {}
-  TENON_ARG(double, lr);
-  TENON_ARG(Betas, betas) = std::make_tuple(0.9, 0.999);
-  TENON_ARG(double, eps) = 1e-8;
-  TENON_ARG(double, weight_decay) = 0;
-  TENON_ARG(bool, amsgrad) = false;
-  TENON_OPTIMIZER_OPTIONS(AdamOptions)
-};
-struct AdamParamState : OptimizerCloneableParamState<AdamParamState> {
-  TENON_ARG(int64_t, step) = 0;
-  TENON_ARG(Tensor, exp_avg);
-  TENON_ARG(Tensor, exp_avg_sq);
-  TENON_ARG(Tensor, max_exp_avg_sq);
-  TENON_OPTIMIZER_STATE(AdamParamState, true)
-};
-
-struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
-  using betas_t = Betas;
-  AdamWOptions(double lr = 1e-3) : lr_(lr) {}
-  TENON_ARG(double, lr);
-  TENON_ARG(Betas, betas) = std::make_tuple(0.9, 0.999);
-  TENON_ARG(double, eps) = 1e-8;
-  TENON_ARG(double, weight_decay) = 1e-2;
-  TENON_ARG(bool, amsgrad) = false;
-  TENON_OPTIMIZER_OPTIONS(AdamWOptions)
-};
-struct AdamWParamState : OptimizerCloneableParamState<AdamWParamState> {
-  TENON_ARG(int64_t, step) = 0;
-  TENON_ARG(Tensor, exp_avg);
-  TENON_ARG(Tensor, exp_avg_sq);
-  TENON_ARG(Tensor, max_exp_avg_sq);
-  TENON_OPTIMIZER_STATE(AdamWParamState, true)
-};
-
-struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
-  RMSpropOptions(double lr = 1e-2) : lr_(lr) {}
-  TENON_ARG(double, lr);
-  TENON_ARG(double, alpha) = 0.99;
-  TENON_ARG(double, eps) = 1e-8;
-  TENON_ARG(double, weight_decay) = 0;
-  TENON_ARG(double, momentum) = 0;
-  TENON_ARG(bool, centered) = false;
-  TENON_OPTIMIZER_OPTIONS(RMSpropOptions)
-};
-struct RMSpropParamState : OptimizerCloneableParamState<RMSpropParamState> {
-  TENON_ARG(int64_t, step) = 0;
-  TENON_ARG(Tensor, square_avg);
-  TENON_ARG(Tensor, momentum_buffer);
-  TENON_ARG(Tensor, grad_avg);
-  TENON_OPTIMIZER_STATE(RMSpropParamState, true)
-};
-
-struct AdagradOptions : OptimizerCloneableOptions<AdagradOptions> {
-  AdagradOptions(double lr = 1e-2) : lr_(lr) {}
-  TENON_ARG(double, lr);
-  TENON_ARG(double, lr_decay) = 0;
-  TENON_ARG(double, weight_decay) = 0;
-  TENON_ARG(double, initial_accumulator_value) = 0;
-  TENON_ARG(double, eps) = 1e-10;
-  TENON_OPTIMIZER_OPTIONS(AdagradOptions)
-};
-struct AdagradParamState : OptimizerCloneableParamState<AdagradParamState> {
-  TENON_ARG(Tensor, sum);
-  TENON_ARG(int64_t, step) = 0;
-  TENON_OPTIMIZER_STATE(AdagradParamState, true)
-};
-
-struct LBFGSOptions : OptimizerCloneableOptions<LBFGSOptions> {
-  LBFGSOptions(double lr = 1) : lr_(lr) {}
-  TENON_ARG(double, lr);
-  TENON_ARG(int64_t, max_iter) = 20;
-  TENON_ARG(optional<int64_t>, max_eval) = nullopt;  // 5/4 of max_iter
-  TENON_ARG(double, tolerance_grad) = 1e-7;
-  TENON_ARG(double, tolerance_change) = 1e-9;
-  TENON_ARG(int64_t, history_size) = 100;
-  TENON_ARG(optional<std::string>, line_search_fn) = nullopt;  // "strong_wolfe"
-  TENON_OPTIMIZER_OPTIONS(LBFGSOptions)
-};
-struct LBFGSParamState : OptimizerCloneableParamState<LBFGSParamState> {
-  TENON_ARG(int64_t, func_evals) = 0;
-  TENON_ARG(int64_t, n_iter) = 0;
-  TENON_ARG(double, t) = 0;
-  TENON_ARG(double, prev_loss) = 0;
-  TENON_ARG(Tensor, d);
-  TENON_ARG(Tensor, H_diag);
-  TENON_ARG(Tensor, prev_flat_grad);
-  TENON_ARG(std::vector<Tensor>, old_dirs);
-  TENON_ARG(std::vector<Tensor>, old_stps);
-  TENON_ARG(std::vector<Tensor>, ro);
-  TENON_OPTIMIZER_STATE(LBFGSParamState, false)
-};
 
 // Parameters that share options. Without options of their own they get the optimizer's.
 class OptimizerParamGroup {
@@ -287,14 +184,11 @@ tenon::serialize::InputArchive& operator>>(tenon::serialize::InputArchive& archi
     void print_options(std::ostream& out, const OptimizerOptions& options) const override;                 \
     const char* printed_name() const override { return #Name; }                                            \
   };
-TENON_OPTIMIZER(SGD, )
-TENON_OPTIMIZER(Adam, = {})
-TENON_OPTIMIZER(AdamW, = {})
-TENON_OPTIMIZER(RMSprop, = {})
-TENON_OPTIMIZER(Adagrad, = {})
-TENON_OPTIMIZER(LBFGS, = {})  // one group; step needs a closure
+
+}  // namespace tenon::optim
+
+#include "tenon/optimizers.h"  // IWYU pragma: export
+
 #undef TENON_OPTIMIZER
 #undef TENON_OPTIMIZER_OPTIONS
 #undef TENON_OPTIMIZER_STATE
-
-}  // namespace tenon::optim

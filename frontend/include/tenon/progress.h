@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/nn/options.h"
+#include "tenon/nn/arg.h"
 
 namespace tenon {
 

@@ -90,8 +90,11 @@ Tensor window_places(const Pooling& pooling, const Tensor& samples) {
   return clamp(places.permute(order).reshape(shape), Scalar(0), Scalar(stride - 1));
 }
 
-std::tuple<Tensor, Tensor> fractional_max_pool(const char* who, const Tensor& self, IntArrayRef kernel, IntArrayRef output,
-                                               const Tensor& samples, size_t dims) {
+std::tuple<Tensor, Tensor> fractional_max_pool(const char* who, const char* grad_name, const Tensor& self, IntArrayRef kernel,
+                                               IntArrayRef output, const Tensor& samples, size_t dims) {
+  GradScope scope(grad_name, self);
+  check_not_differentiated(samples, who, "random_samples");
+  scope.derivative_reads(reads_operand(0));
   const Pooling pooling = checked_pooling(who, self, kernel, output, dims);
   check_samples(pooling, samples);
   const Tensor index = window_places(pooling, samples);
@@ -106,17 +109,11 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const char* who, const Tensor& se
 
 std::tuple<Tensor, Tensor> fractional_max_pool2d(const Operand& self, IntArrayRef kernel_size, IntArrayRef output_size,
                                                  const Operand& random_samples) {
-  GradScope scope("FractionalMaxPool2DBackward0", self);
-  check_not_differentiated(Tensor(random_samples), "fractional_max_pool2d", "random_samples");
-  scope.derivative_reads(reads_operand(0));
-  return fractional_max_pool("fractional_max_pool2d", self, kernel_size, output_size, random_samples, 2);
+  return fractional_max_pool("fractional_max_pool2d", "FractionalMaxPool2DBackward0", self, kernel_size, output_size, random_samples, 2);
 }
 std::tuple<Tensor, Tensor> fractional_max_pool3d(const Operand& self, IntArrayRef kernel_size, IntArrayRef output_size,
                                                  const Operand& random_samples) {
-  GradScope scope("FractionalMaxPool3DBackward0", self);
-  check_not_differentiated(Tensor(random_samples), "fractional_max_pool3d", "random_samples");
-  scope.derivative_reads(reads_operand(0));
-  return fractional_max_pool("fractional_max_pool3d", self, kernel_size, output_size, random_samples, 3);
+  return fractional_max_pool("fractional_max_pool3d", "FractionalMaxPool3DBackward0", self, kernel_size, output_size, random_samples, 3);
 }
 
 }  // namespace tenon

@@ -31,7 +31,7 @@ void take_options(Module& layer, const Module& like) {
 const Layer* layer_of(const Module& module) {
   static const auto* const layers = new std::unordered_map<std::type_index, Layer>{
 #define TENON_OWN(Name) {typeid(Name##Impl), {make<Name##Impl>, take_options<Name##Impl>}},
-#include "tenon/nn/layers.def"
+#include "tenon/nn/layer_list.def"
   };
   const auto found = layers->find(typeid(module));
   return found == layers->end() ? nullptr : &found->second;

@@ -126,7 +126,7 @@ void detail::check_options(const FractionalMaxPool3dOptions& o) { check_fraction
 #define TENON_WEIGHTED(Name, function, shown)                                                                                           \
   TENON_LAYER(Name, (const Operand& input, const Operand& target), F::function(input, target, with_weights(options, weight, buffers_)), \
               shown)
-#include "tenon/nn/layers.def"
+#include "tenon/nn/layer_list.def"
 
 #define TENON_UNPOOL(D)                                                                                                                \
   Tensor MaxUnpool##D##dImpl::forward(const Operand& input, const Operand& indices, const optional<std::vector<int64_t>>& output_size) \

@@ -1,12 +1,13 @@
-// torch::nn::functional: reads the options, checks what LibTorch checks at this level and calls the
-// operators.
+// torch::nn::functional: reads the options, checks what LibTorch checks at this level and calls the operators. Functions that only pass
+// their options on are in printed_functional.cpp.
 #include "tenon/nn/functional.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/src/neural/reduction.h"
 #include "frontend/src/neural/resize.h"
+#include "frontend/src/nn/call_options.h"
+#include "frontend/src/nn/layer_text.h"
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
@@ -20,12 +21,6 @@ void detail::check_count(size_t got, size_t wanted) { check(got == wanted, "Expe
 namespace nn::functional {
 namespace {
 
-// The function's result, written into the input if that was asked for. Then the gradient reads a copy of what the input was.
-template <typename F>
-Tensor placed(const Tensor& input, bool inplace, F function) {
-  return inplace ? input.copy_(function(input.clone())) : function(input);
-}
-
 template <typename F>
 std::string size_text(const F& sizes) {  // torch.Size([2, 3])
   return text("torch.Size(", sizes, ")");
@@ -35,50 +30,13 @@ std::string size_text(const F& sizes) {  // torch.Size([2, 3])
 
 // --- activations
 
-Tensor elu(Tensor x, const ELUFuncOptions& o) {
-  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::elu(y, o.alpha()); });
-}
-Tensor selu(Tensor x, const SELUFuncOptions& o) {
-  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::selu(y); });
-}
-Tensor celu(Tensor x, const CELUFuncOptions& o) {
-  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::celu(y, o.alpha()); });
-}
-Tensor relu(Tensor x, const ReLUFuncOptions& o) {
-  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::relu(y); });
-}
-Tensor relu6(Tensor x, const ReLU6FuncOptions& o) {
-  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::relu6(y); });
-}
-Tensor leaky_relu(Tensor x, const LeakyReLUFuncOptions& o) {
-  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::leaky_relu(y, o.negative_slope()); });
-}
-Tensor hardtanh(Tensor x, const HardtanhFuncOptions& o) {
-  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::hardtanh(y, o.min_val(), o.max_val()); });
-}
-Tensor threshold(Tensor x, const ThresholdFuncOptions& o) {
-  return placed(x, o.inplace(), [&](const Tensor& y) { return tenon::threshold(y, o.threshold(), o.value()); });
-}
 Tensor glu(const Operand& x, const GLUFuncOptions& o) {
   const CallScope call("glu", x);
   check(x.dim() != 0, "glu does not suppport scalars because halving size must be even");
   return tenon::glu(x, o.dim());
 }
-Tensor gelu(const Operand& x, const GELUFuncOptions& o) { return tenon::gelu(x, o.approximate()); }
-Tensor hardshrink(const Operand& x, const HardshrinkFuncOptions& o) { return tenon::hardshrink(x, o.lambda()); }
-Tensor softshrink(const Operand& x, const SoftshrinkFuncOptions& o) { return tenon::softshrink(x, o.lambda()); }
-Tensor softplus(const Operand& x, const SoftplusFuncOptions& o) { return tenon::softplus(x, o.beta(), o.threshold()); }
-Tensor logsigmoid(const Operand& x) { return tenon::log_sigmoid(x); }
-Tensor silu(const Operand& x) { return tenon::silu(x); }
-Tensor mish(const Operand& x) { return tenon::mish(x); }
-Tensor hardsigmoid(const Operand& x) { return tenon::hardsigmoid(x); }
-Tensor hardswish(const Operand& x) { return tenon::hardswish(x); }
-Tensor softsign(const Operand& x) { return tenon::softsign(x); }
-Tensor tanhshrink(const Operand& x) { return tenon::tanhshrink(x); }
 Tensor prelu(const Operand& x, const Operand& weight) { return tenon::prelu(x, weight); }
-Tensor softmax(const Operand& x, const SoftmaxFuncOptions& o) { return tenon::softmax(x, o.dim(), o.dtype()); }
 Tensor softmin(const Operand& x, const SoftminFuncOptions& o) { return tenon::softmax(neg(x), o.dim(), o.dtype()); }
-Tensor log_softmax(const Operand& x, const LogSoftmaxFuncOptions& o) { return tenon::log_softmax(x, o.dim(), o.dtype()); }
 
 // --- linear maps and convolution
 
@@ -91,9 +49,6 @@ Tensor bilinear(const Operand& a, const Operand& b, const Operand& weight, const
   Tensor conv##D##d(const Operand& x, const Operand& weight, const Conv##D##dFuncOptions& o) {                                            \
     if (const char* name = o.padding().name()) return tenon::conv##D##d(x, weight, o.bias(), o.stride(), name, o.dilation(), o.groups()); \
     return tenon::conv##D##d(x, weight, o.bias(), o.stride(), o.padding().values(), o.dilation(), o.groups());                            \
-  }                                                                                                                                       \
-  Tensor conv_transpose##D##d(const Operand& x, const Operand& weight, const ConvTranspose##D##dFuncOptions& o) {                         \
-    return tenon::conv_transpose##D##d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(), o.dilation());       \
   }
 TENON_DEFINE(1)
 TENON_DEFINE(2)
@@ -138,30 +93,21 @@ Tensor unpooled(const Tensor& x, const Tensor& indices, const Options& o, const 
   return reshape(scatter(zeros(flat, x.options()), -1, reshape(indices, rows), reshape(x, rows)), shape);
 }
 
-Tensor lp_root(const Tensor& mean_of_powers, double norm_type, int64_t kernel) {
-  return pow(mul(mul(sign(mean_of_powers), tenon::relu(abs(mean_of_powers))), kernel), 1 / norm_type);
+template <size_t D>
+Tensor lp_root(const Tensor& mean_of_powers, const LPPoolOptions<D>& o) {
+  int64_t kernel = 1;
+  for (int64_t size : o.kernel_size()) kernel *= size;
+  return pow(mul(mul(sign(mean_of_powers), tenon::relu(abs(mean_of_powers))), kernel), 1 / o.norm_type());
 }
 
 }  // namespace
 
-#define TENON_DEFINE(D)                                                                                                          \
-  Tensor max_pool##D##d(const Operand& x, const MaxPool##D##dFuncOptions& o) {                                                   \
-    return tenon::max_pool##D##d(x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode());                      \
-  }                                                                                                                              \
-  std::tuple<Tensor, Tensor> max_pool##D##d_with_indices(const Operand& x, const MaxPool##D##dFuncOptions& o) {                  \
-    return tenon::max_pool##D##d_with_indices(x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode());         \
-  }                                                                                                                              \
-  Tensor adaptive_avg_pool##D##d(const Operand& x, const AdaptiveAvgPool##D##dFuncOptions& o) {                                  \
-    return tenon::adaptive_avg_pool##D##d(x, o.output_size());                                                                   \
-  }                                                                                                                              \
-  Tensor adaptive_max_pool##D##d(const Operand& x, const AdaptiveMaxPool##D##dFuncOptions& o) {                                  \
-    return std::get<0>(tenon::adaptive_max_pool##D##d(x, o.output_size()));                                                      \
-  }                                                                                                                              \
-  std::tuple<Tensor, Tensor> adaptive_max_pool##D##d_with_indices(const Operand& x, const AdaptiveMaxPool##D##dFuncOptions& o) { \
-    return tenon::adaptive_max_pool##D##d(x, o.output_size());                                                                   \
-  }                                                                                                                              \
-  Tensor max_unpool##D##d(const Operand& x, const Operand& indices, const MaxUnpool##D##dFuncOptions& o) {                       \
-    return unpooled<D>(x, indices, o, o.output_size());                                                                          \
+#define TENON_DEFINE(D)                                                                                                \
+  Tensor max_unpool##D##d(const Operand& x, const Operand& indices, const MaxUnpool##D##dFuncOptions& o) {             \
+    return unpooled<D>(x, indices, o, o.output_size());                                                                \
+  }                                                                                                                    \
+  Tensor lp_pool##D##d(const Operand& x, const LPPool##D##dFuncOptions& o) {                                           \
+    return lp_root<D>(tenon::avg_pool##D##d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()), o); \
   }
 TENON_DEFINE(1)
 TENON_DEFINE(2)
@@ -171,62 +117,17 @@ TENON_DEFINE(3)
 Tensor avg_pool1d(const Operand& x, const AvgPool1dFuncOptions& o) {
   return tenon::avg_pool1d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad());
 }
-Tensor avg_pool2d(const Operand& x, const AvgPool2dFuncOptions& o) {
-  return tenon::avg_pool2d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad(), o.divisor_override());
-}
-Tensor avg_pool3d(const Operand& x, const AvgPool3dFuncOptions& o) {
-  return tenon::avg_pool3d(x, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad(), o.divisor_override());
-}
-Tensor lp_pool1d(const Operand& x, const LPPool1dFuncOptions& o) {
-  return lp_root(tenon::avg_pool1d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()), o.norm_type(),
-                 o.kernel_size()[0]);
-}
-Tensor lp_pool2d(const Operand& x, const LPPool2dFuncOptions& o) {
-  return lp_root(tenon::avg_pool2d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()), o.norm_type(),
-                 o.kernel_size()[0] * o.kernel_size()[1]);
-}
-Tensor lp_pool3d(const Operand& x, const LPPool3dFuncOptions& o) {
-  return lp_root(tenon::avg_pool3d(pow(x, o.norm_type()), o.kernel_size(), o.stride(), 0, o.ceil_mode()), o.norm_type(),
-                 o.kernel_size()[0] * o.kernel_size()[1] * o.kernel_size()[2]);
-}
 
 // --- windows, padding, resizing
-
-Tensor fold(const Operand& x, const FoldFuncOptions& o) {
-  return col2im(x, o.output_size(), o.kernel_size(), o.dilation(), o.padding(), o.stride());
-}
-Tensor unfold(const Operand& x, const UnfoldFuncOptions& o) { return im2col(x, o.kernel_size(), o.dilation(), o.padding(), o.stride()); }
-Tensor pixel_shuffle(const Operand& x, const PixelShuffleFuncOptions& o) { return tenon::pixel_shuffle(x, o.upscale_factor()); }
-Tensor pixel_unshuffle(const Operand& x, const PixelUnshuffleFuncOptions& o) { return tenon::pixel_unshuffle(x, o.downscale_factor()); }
 
 Tensor pad(const Operand& x, const PadFuncOptions& o) {
   const Tag mode = o.mode().tag();
   if (mode == Tag::Constant) return constant_pad_nd(x, o.pad(), o.value());
-  check(o.value() == 0, "Padding mode \"",
-        mode == Tag::Reflect     ? "reflect"
-        : mode == Tag::Replicate ? "replicate"
-                                 : "circular",
-        "\" doesn't take in value argument");
-  return tenon::pad(x, o.pad(), mode == Tag::Reflect ? "reflect" : mode == Tag::Replicate ? "replicate" : "circular");
+  check(o.value() == 0, "Padding mode \"", name_of(mode).python, "\" doesn't take in value argument");
+  return tenon::pad(x, o.pad(), name_of(mode).python);
 }
 
 namespace {
-
-const char* tag_name(Tag mode) {  // of those that blend
-  return mode == Tag::Linear ? "kLinear" : mode == Tag::Bilinear ? "kBilinear" : mode == Tag::Bicubic ? "kBicubic" : "kTrilinear";
-}
-
-const char* mode_name(Tag mode) {
-  switch (mode) {
-    case Tag::Linear: return "linear";
-    case Tag::Bilinear: return "bilinear";
-    case Tag::Bicubic: return "bicubic";
-    case Tag::Trilinear: return "trilinear";
-    case Tag::Area: return "area";
-    case Tag::NearestExact: return "nearest-exact";
-    default: return "nearest";
-  }
-}
 
 // The size to resize to; also the factors that count as distances, if they were given.
 std::vector<int64_t> output_size(const Tensor& x, const InterpolateFuncOptions& o, std::vector<double>& factors) {
@@ -269,13 +170,13 @@ Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
         "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
         "trilinear");
   if (blends && !o.align_corners())
-    warn_user(text("Default upsampling behavior when mode=", tag_name(mode),
+    warn_user(text("Default upsampling behavior when mode=", name_of(mode).libtorch,
                    " is changed to align_corners=False since 0.4.0. Please specify align_corners=True if the old "
                    "behavior is desired. See the documentation of nn.Upsample for details."));
   check(x.dim() >= 3 && x.dim() <= 5, "Input Error: Only 3D, 4D and 5D input Tensors supported (got ", x.dim(),
         "D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
         "nearest-exact (got ",
-        mode_name(mode), ")");
+        name_of(mode).python, ")");
   check(!o.antialias() || (x.dim() == 4 && (mode == Tag::Bilinear || mode == Tag::Bicubic)),
         "Anti-alias option is only supported for bilinear and bicubic modes");
   check(!o.recompute_scale_factor().value_or(false) || !o.size(), "recompute_scale_factor is not meaningful with an explicit size.");
@@ -287,7 +188,7 @@ Tensor interpolate(const Operand& x, const InterpolateFuncOptions& o) {
                           : tenon::adaptive_avg_pool3d(x, size);
   }
   const int64_t wanted = mode == Tag::Linear ? 3 : mode == Tag::Trilinear ? 5 : 4;
-  check(!blends || x.dim() == wanted, "Got ", x.dim(), "D input, but ", mode_name(mode), " mode needs ", wanted, "D input");
+  check(!blends || x.dim() == wanted, "Got ", x.dim(), "D input, but ", name_of(mode).python, " mode needs ", wanted, "D input");
   const ResizeMode how = mode == Tag::Nearest        ? ResizeMode::Nearest
                          : mode == Tag::NearestExact ? ResizeMode::NearestExact
                          : mode == Tag::Bicubic      ? ResizeMode::Cubic
@@ -310,12 +211,6 @@ Tensor instance_norm(const Operand& x, const InstanceNormFuncOptions& o) {
                       size_text(x.sizes()));
   }
   return tenon::instance_norm(x, o.weight(), o.bias(), o.running_mean(), o.running_var(), o.use_input_stats(), o.momentum(), o.eps());
-}
-Tensor layer_norm(const Operand& x, const LayerNormFuncOptions& o) {
-  return tenon::layer_norm(x, o.normalized_shape(), o.weight(), o.bias(), o.eps());
-}
-Tensor group_norm(const Operand& x, const GroupNormFuncOptions& o) {
-  return tenon::group_norm(x, o.num_groups(), o.weight(), o.bias(), o.eps());
 }
 Tensor normalize(const Operand& x, const NormalizeFuncOptions& o) {
   const Tensor length = expand(clamp_min(norm(x, Scalar(o.p()), o.dim(), true), o.eps()), x.sizes());
@@ -359,17 +254,9 @@ Tensor embedding(const Operand& input, const Operand& weight, const EmbeddingFun
 }
 Tensor one_hot(const Operand& x, int64_t num_classes) { return tenon::one_hot(x, num_classes); }
 
-// --- distances
+// --- distances and losses
 
-Tensor cosine_similarity(const Operand& x1, const Operand& x2, const CosineSimilarityFuncOptions& o) {
-  return tenon::cosine_similarity(x1, x2, o.dim(), o.eps());
-}
-Tensor pairwise_distance(const Operand& x1, const Operand& x2, const PairwiseDistanceFuncOptions& o) {
-  return tenon::pairwise_distance(x1, x2, o.p(), o.eps(), o.keepdim());
-}
 Tensor pdist(const Operand& x, double p) { return tenon::pdist(x, p); }
-
-// --- losses
 
 namespace {
 void warn_of_broadcast(const Tensor& x, const Tensor& t) {
@@ -380,7 +267,6 @@ void warn_of_broadcast(const Tensor& x, const Tensor& t) {
 }
 }  // namespace
 
-Tensor l1_loss(const Operand& x, const Operand& t, const L1LossFuncOptions& o) { return tenon::l1_loss(x, t, reduction_of(o)); }
 Tensor mse_loss(const Operand& x, const Operand& t, const MSELossFuncOptions& o) {
   const CallScope call("mse_loss", x, t);
   warn_of_broadcast(x, t);
@@ -426,15 +312,6 @@ Tensor binary_cross_entropy_with_logits(const Operand& x, const Operand& t, cons
                     size_text(x.sizes()), ")");
   return tenon::binary_cross_entropy_with_logits(x, t, o.weight(), o.pos_weight(), reduction_of(o));
 }
-Tensor hinge_embedding_loss(const Operand& x, const Operand& t, const HingeEmbeddingLossFuncOptions& o) {
-  return tenon::hinge_embedding_loss(x, t, o.margin(), reduction_of(o));
-}
-Tensor multi_margin_loss(const Operand& x, const Operand& t, const MultiMarginLossFuncOptions& o) {
-  return tenon::multi_margin_loss(x, t, o.p(), o.margin(), o.weight(), reduction_of(o));
-}
-Tensor soft_margin_loss(const Operand& x, const Operand& t, const SoftMarginLossFuncOptions& o) {
-  return tenon::soft_margin_loss(x, t, reduction_of(o));
-}
 Tensor multilabel_soft_margin_loss(const Operand& x, const Operand& t, const MultilabelSoftMarginLossFuncOptions& o) {
   Tensor loss = neg(add(mul(t, log_sigmoid(x)), mul(1 - t, log_sigmoid(neg(x)))));
   if (o.weight().defined()) loss = mul(loss, o.weight());
@@ -442,27 +319,12 @@ Tensor multilabel_soft_margin_loss(const Operand& x, const Operand& t, const Mul
   const int64_t reduction = reduction_of(o);
   return reduction == Reduction::None ? loss : reduction == Reduction::Mean ? mean(loss) : sum(loss);
 }
-Tensor poisson_nll_loss(const Operand& x, const Operand& t, const PoissonNLLLossFuncOptions& o) {
-  return tenon::poisson_nll_loss(x, t, o.log_input(), o.full(), o.eps(), reduction_of(o));
-}
-Tensor nll_loss(const Operand& x, const Operand& t, const NLLLossFuncOptions& o) {
-  return tenon::nll_loss_nd(x, t, o.weight(), reduction_of(o), o.ignore_index());
-}
-Tensor cross_entropy(const Operand& x, const Operand& t, const CrossEntropyFuncOptions& o) {
-  return cross_entropy_loss(x, t, o.weight(), reduction_of(o), o.ignore_index(), o.label_smoothing());
-}
-Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& t, const CosineEmbeddingLossFuncOptions& o) {
-  return tenon::cosine_embedding_loss(a, b, t, o.margin(), reduction_of(o));
-}
 Tensor margin_ranking_loss(const Operand& a, const Operand& b, const Operand& t, const MarginRankingLossFuncOptions& o) {
   const CallScope call("margin_ranking_loss", a, b, t);
   check(a.dim() == b.dim() && a.dim() == t.dim(),
         "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: ", a.sizes(), ", input2: ", b.sizes(),
         ", target: ", t.sizes());
   return tenon::margin_ranking_loss(a, b, t, o.margin(), reduction_of(o));
-}
-Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative, const TripletMarginLossFuncOptions& o) {
-  return tenon::triplet_margin_loss(anchor, positive, negative, o.margin(), o.p(), o.eps(), o.swap(), reduction_of(o));
 }
 
 }  // namespace nn::functional

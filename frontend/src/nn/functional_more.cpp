@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "frontend/src/neural/reduction.h"
+#include "frontend/src/nn/call_options.h"
+#include "frontend/src/nn/layer_text.h"
 #include "frontend/src/tensor/text.h"
 #include "tenon/creation.h"
 #include "tenon/nn/functional.h"
@@ -25,7 +26,7 @@ Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners) {
   return affine_grid_generator(theta, size, align_corners);
 }
 
-Tensor grid_sample(const Tensor& input, const Tensor& grid, const GridSampleFuncOptions& o) {
+Tensor grid_sample(const Operand& input, const Operand& grid, const GridSampleFuncOptions& o) {
   const Tag mode = o.mode().tag(), padding = o.padding_mode().tag();
   return grid_sampler(input, grid,
                       mode == Tag::Bilinear  ? 0
@@ -39,7 +40,7 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, const GridSampleFunc
 
 // --- embedding
 
-Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingBagFuncOptions& o) {
+Tensor embedding_bag(const Operand& input, const Operand& weight, const EmbeddingBagFuncOptions& o) {
   const Tensor& per_sample = o.per_sample_weights();
   check(!per_sample.defined() || input.sizes() == per_sample.sizes(), "embedding_bag: If per_sample_weights (",
         per_sample.defined() ? per_sample.sizes() : IntArrayRef(), ") is not null, then it must have the same shape as the input (",
@@ -66,7 +67,7 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingB
   check(!per_sample.defined() || mode == Tag::Sum,
         "embedding_bag: per_sample_weights was not null. per_sample_weights is only supported for "
         "mode='kSum' (got mode='",
-        mode == Tag::Mean ? "kMean" : "kMax", "').Please open a feature request on GitHub.");
+        name_of(mode).libtorch, "').Please open a feature request on GitHub.");
   if (input.dim() == 2 && !o.padding_idx() && input.size(1) > 0) {  // bags of one size: a reduction, not a scatter
     const Tensor rows = tenon::embedding(weight, input, -1, o.scale_grad_by_freq(), o.sparse());
     if (mode == Tag::Max) return std::get<0>(max(rows, 1));
@@ -121,13 +122,13 @@ FractionalPlan fractional_plan(const Tensor& x, const FractionalMaxPoolOptions<D
 
 }  // namespace
 
-#define TENON_DEFINE(D)                                                                                                             \
-  std::tuple<Tensor, Tensor> fractional_max_pool##D##d_with_indices(const Tensor& x, const FractionalMaxPool##D##dFuncOptions& o) { \
-    const FractionalPlan plan = fractional_plan<D>(x, o);                                                                           \
-    return tenon::fractional_max_pool##D##d(x, o.kernel_size(), plan.output, plan.samples);                                         \
-  }                                                                                                                                 \
-  Tensor fractional_max_pool##D##d(const Tensor& x, const FractionalMaxPool##D##dFuncOptions& o) {                                  \
-    return std::get<0>(fractional_max_pool##D##d_with_indices(x, o));                                                               \
+#define TENON_DEFINE(D)                                                                                                              \
+  std::tuple<Tensor, Tensor> fractional_max_pool##D##d_with_indices(const Operand& x, const FractionalMaxPool##D##dFuncOptions& o) { \
+    const FractionalPlan plan = fractional_plan<D>(x, o);                                                                            \
+    return tenon::fractional_max_pool##D##d(x, o.kernel_size(), plan.output, plan.samples);                                          \
+  }                                                                                                                                  \
+  Tensor fractional_max_pool##D##d(const Operand& x, const FractionalMaxPool##D##dFuncOptions& o) {                                  \
+    return std::get<0>(fractional_max_pool##D##d_with_indices(x, o));                                                                \
   }
 TENON_DEFINE(2)
 TENON_DEFINE(3)
@@ -139,7 +140,7 @@ Tensor rrelu(Tensor x, const RReLUFuncOptions& o) {
   return o.inplace() ? tenon::rrelu_(x, o.lower(), o.upper(), o.training()) : tenon::rrelu(x, o.lower(), o.upper(), o.training());
 }
 
-Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& o) {
+Tensor gumbel_softmax(const Operand& logits, const GumbelSoftmaxFuncOptions& o) {
   const Tensor gumbels = -log(empty_like(logits).exponential_());
   const Tensor soft = tenon::softmax((logits + gumbels) / o.tau(), o.dim());
   if (!o.hard()) return soft;
@@ -150,14 +151,7 @@ Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& o) {
 
 // --- losses
 
-Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, const MultilabelMarginLossFuncOptions& o) {
-  return tenon::multilabel_margin_loss(x, target, reduction_of(o));
-}
-Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths,
-                const CTCLossFuncOptions& o) {
-  return tenon::ctc_loss(log_probs, targets, input_lengths, target_lengths, o.blank(), reduction_of(o), o.zero_infinity());
-}
-Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+Tensor triplet_margin_with_distance_loss(const Operand& anchor, const Operand& positive, const Operand& negative,
                                          const TripletMarginWithDistanceLossFuncOptions& o) {
   const auto distance = [&](const Tensor& a, const Tensor& b) {
     return o.distance_function() ? (*o.distance_function())(a, b) : functional::pairwise_distance(a, b);

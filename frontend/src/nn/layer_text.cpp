@@ -42,28 +42,25 @@ std::string shown(const Tensor& value) {
   out << value;
   return out.str();
 }
-std::string shown(Tag tag) {
-  struct Name {
-    Tag tag;
-    const char *python, *libtorch;
-  };
-  static constexpr Name kNames[] = {{Tag::Nearest, "nearest", "kNearest"},
-                                    {Tag::Linear, "linear", "kLinear"},
-                                    {Tag::Bilinear, "bilinear", "kBilinear"},
-                                    {Tag::Bicubic, "bicubic", "kBicubic"},
-                                    {Tag::Trilinear, "trilinear", "kTrilinear"},
-                                    {Tag::None, "none", "kNone"},
-                                    {Tag::Mean, "mean", "kMean"},
-                                    {Tag::Sum, "sum", "kSum"},
-                                    {Tag::Max, "max", "kMax"},
-                                    {Tag::Reflect, "reflect", "kReflect"},
-                                    {Tag::Replicate, "replicate", "kReplicate"},
-                                    {Tag::Circular, "circular", "kCircular"}};
-  for (const Name& name : kNames) {
-    if (name.tag == tag) return as_libtorch() ? name.libtorch : shown(std::string(name.python));
-  }
-  return "";
+const TagName& name_of(Tag tag) {
+  static constexpr TagName kNames[] = {{Tag::Nearest, "nearest", "kNearest"},
+                                       {Tag::NearestExact, "nearest-exact", "kNearestExact"},
+                                       {Tag::Linear, "linear", "kLinear"},
+                                       {Tag::Bilinear, "bilinear", "kBilinear"},
+                                       {Tag::Bicubic, "bicubic", "kBicubic"},
+                                       {Tag::Trilinear, "trilinear", "kTrilinear"},
+                                       {Tag::Area, "area", "kArea"},
+                                       {Tag::None, "none", "kNone"},
+                                       {Tag::Mean, "mean", "kMean"},
+                                       {Tag::Sum, "sum", "kSum"},
+                                       {Tag::Max, "max", "kMax"},
+                                       {Tag::Reflect, "reflect", "kReflect"},
+                                       {Tag::Replicate, "replicate", "kReplicate"},
+                                       {Tag::Circular, "circular", "kCircular"},
+                                       {Tag::Constant, "constant", "kConstant"}};
+  return *std::ranges::find(kNames, tag, &TagName::tag);
 }
+std::string shown(Tag tag) { return as_libtorch() ? name_of(tag).libtorch : shown(std::string(name_of(tag).python)); }
 std::string shown_dims(IntArrayRef values) { return as_libtorch() && values.size() == 1 ? std::to_string(values[0]) : shown(values); }
 std::string shown_as_given(IntArrayRef values) {
   const bool same = std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; });

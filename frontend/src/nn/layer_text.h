@@ -9,6 +9,13 @@
 
 namespace tenon::nn {
 
+// A tag that an option may be, as a program names it.
+struct TagName {
+  Tag tag;
+  const char *python, *libtorch;
+};
+const TagName& name_of(Tag tag);
+
 bool as_libtorch();
 std::string own(const char* name);  // the name of a layer
 std::string listed(IntArrayRef values, const char* brackets);

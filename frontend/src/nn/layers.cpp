@@ -158,8 +158,8 @@ void ConvNdImpl<D>::pretty_print(std::ostream& out) const {
   else if (!is(options.padding().values(), 0)) text.add("padding=" + shown_dims(options.padding().values()));
   if (!is(options.dilation(), 1)) text SIZES(dilation);
   text.named_if(options.groups() != 1, "groups", options.groups()).named_if(!options.bias(), "bias", false);
-  const std::string mode = shown(options.padding_mode());
-  if (options.padding_mode().tag() != Tag::Constant) text.add("padding_mode=" + (as_libtorch() ? mode : mode.substr(1, mode.size() - 2)));
+  const TagName& mode = name_of(options.padding_mode().tag());
+  if (mode.tag != Tag::Constant) text.add(std::string("padding_mode=") + (as_libtorch() ? mode.libtorch : mode.python));
   out << text.text();
 }
 

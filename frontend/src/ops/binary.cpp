@@ -3,6 +3,7 @@
 
 #include "frontend/src/autograd/grad.h"
 #include "frontend/src/autograd/replayed_call.h"
+#include "frontend/src/ops/elementwise.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -264,11 +265,6 @@ void require_float(const Tensor& a, const Tensor& b, const char* kernel) {
   check<NotImplementedError>(isFloatingType(type), '"', kernel, "\" not implemented for '", type, "'");
 }
 
-Tensor float_binary_op(Op op, const Tensor& a, const Tensor& b) {
-  const Pair p = operands(a, b, float_type(promoted(a, b)));
-  return record(ir::binary(op, p.a.node, p.b.node), a, b);
-}
-
 // fmax and fmin: a nan loses against a number; equal ones, and so zeros, give the first.
 Tensor ignoring_nan(Op op, const Tensor& a, const Tensor& b) {
   const Pair p = operands(a, b, promoted(a, b));
@@ -307,6 +303,20 @@ void save_divided(GradScope& scope, const Tensor& b) {
 }
 
 }  // namespace
+
+Tensor float_binary_op(const char* grad_name, Op op, const Tensor& a, const Tensor& b) {
+  GradScope scope(grad_name, a, b);
+  const Pair p = operands(a, b, float_type(promoted(a, b)));
+  return record(ir::binary(op, p.a.node, p.b.node), a, b);
+}
+Tensor compare(const char* name, Op op, const Tensor& a, const Tensor& b) {
+  const CallScope place(name, a, b);
+  return promoted_op(op, a, b);
+}
+Tensor compare(const char* name, Op op, const Tensor& a, const Scalar& b) {
+  const CallScope place(name, a, b);
+  return promoted_op(op, a, b);
+}
 
 // The names are those of the forms with a tensor and with a number; `saved` and `number_saved` say what they save.
 #define TENON_BOTH(name, tensor_grad, number_grad, saved, number_saved, call) \
@@ -388,12 +398,6 @@ Tensor xlogy(const Operand& a, const Scalar& b) {
     const CallScope place(#name, a, b);             \
     return call;                                    \
   }
-TENON_BOTH(eq, promoted_op(Op::Eq, a, b))
-TENON_BOTH(ne, promoted_op(Op::Ne, a, b))
-TENON_BOTH(lt, promoted_op(Op::Lt, a, b))
-TENON_BOTH(le, promoted_op(Op::Le, a, b))
-TENON_BOTH(gt, promoted_op(Op::Gt, a, b))
-TENON_BOTH(ge, promoted_op(Op::Ge, a, b))
 TENON_BOTH(not_equal, ne(a, b))
 TENON_BOTH(less, lt(a, b))
 TENON_BOTH(less_equal, le(a, b))
@@ -406,32 +410,23 @@ TENON_BOTH(bitwise_left_shift, shift_any(Op::Shl, "lshift_cpu", a, b))
 TENON_BOTH(bitwise_right_shift, shift_any(Op::Shr, "rshift_cpu", a, b))
 #undef TENON_BOTH
 
-Tensor add(const Operand& a, const Operand& b, const Scalar& alpha) {
-  const CallScope call("add", a, b, alpha);
-  const auto recorded = [&] {
-    GradScope scope("AddBackward0", a, b);
-    return add_any(a, b, alpha);
-  };
-  return alpha == Scalar(1) ? replayed_call("add", {}, recorded, a, b) : recorded();
-}
-Tensor add(const Operand& a, const Scalar& b, const Scalar& alpha) {
-  const CallScope call("add", a, b, alpha);
-  GradScope scope("AddBackward1", a);
-  return add_any(a, b, alpha);
-}
-Tensor sub(const Operand& a, const Operand& b, const Scalar& alpha) {
-  const CallScope call("sub", a, b, alpha);
-  const auto recorded = [&] {
-    GradScope scope("SubBackward0", a, b);
-    return sub_any(a, b, alpha);
-  };
-  return alpha == Scalar(1) ? replayed_call("sub", {}, recorded, a, b) : recorded();
-}
-Tensor sub(const Operand& a, const Scalar& b, const Scalar& alpha) {
-  const CallScope call("sub", a, b, alpha);
-  GradScope scope("SubBackward1", a);
-  return sub_any(a, b, alpha);
-}
+#define TENON_SUM(name, tensor_grad, number_grad)                                      \
+  Tensor name(const Operand& a, const Operand& b, const Scalar& alpha) {               \
+    const CallScope call(#name, a, b, alpha);                                          \
+    const auto recorded = [&] {                                                        \
+      GradScope scope(tensor_grad, a, b);                                              \
+      return name##_any(a, b, alpha);                                                  \
+    };                                                                                 \
+    return alpha == Scalar(1) ? replayed_call(#name, {}, recorded, a, b) : recorded(); \
+  }                                                                                    \
+  Tensor name(const Operand& a, const Scalar& b, const Scalar& alpha) {                \
+    const CallScope call(#name, a, b, alpha);                                          \
+    GradScope scope(number_grad, a);                                                   \
+    return name##_any(a, b, alpha);                                                    \
+  }
+TENON_SUM(add, "AddBackward0", "AddBackward1")
+TENON_SUM(sub, "SubBackward0", "SubBackward1")
+#undef TENON_SUM
 Tensor rsub(const Operand& a, const Scalar& b, const Scalar& alpha) {
   const CallScope call("rsub", a, b, alpha);
   GradScope scope("NumberSubBackward", a);
@@ -490,14 +485,10 @@ Tensor fmin(const Operand& a, const Operand& b) {
   chosen_rule(scope, Op::Min);
   return ignoring_nan(Op::Min, a, b);
 }
-Tensor atan2(const Operand& a, const Operand& b) {
-  GradScope scope("Atan2Backward0", a, b);
-  return float_binary_op(Op::Atan2, a, b);
-}
 Tensor hypot(const Operand& a, const Operand& b) {
-  GradScope scope("HypotBackward0", a, b);
+  const CallScope call("hypot", a, b);
   require_float(a, b, "hypot_cpu");
-  return float_binary_op(Op::Hypot, a, b);
+  return float_binary_op("HypotBackward0", Op::Hypot, a, b);
 }
 Tensor logical_and(const Operand& a, const Operand& b) {
   const CallScope call("logical_and", a, b);

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "frontend/src/autograd/replayed_call.h"
+#include "frontend/src/ops/elementwise.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/promote.h"
 #include "frontend/src/tensor/text.h"
@@ -15,17 +16,25 @@ using ir::kInfinity;
 // One float op; integers become the default float type.
 Tensor float_op(Op op, const Tensor& x) { return record(ir::unary(op, operand(x, float_type(x.scalar_type())).node), x); }
 
-// Rounding to an integer: integers are already there.
-Tensor rounding_op(Op op, const Tensor& x, const char* kernel) {
-  refuse_bool(x, kernel);
-  return x.is_floating_point() ? record(ir::unary(op, node_of(x)), x) : clone(x);
-}
-
 Tensor same_everywhere(const Tensor& like, bool value) {
   return record(constant_node(ir::constant(DType::Bool, int64_t{value}), span_of(like.sizes())), like);
 }
 
 }  // namespace
+
+Tensor replayed_float_op(const char* name, const char* grad_name, uint32_t saved, Op op, const Tensor& x) {
+  const auto recorded = [&] {
+    GradScope scope(grad_name, x);
+    if (saved) scope.saves(saved);
+    return float_op(op, x);
+  };
+  return replayed_call(name, {}, recorded, x);
+}
+Tensor rounding_op(const char* grad_name, const char* kernel, Op op, const Tensor& x) {
+  GradScope scope(grad_name, x);
+  refuse_bool(x, kernel);
+  return x.is_floating_point() ? record(ir::unary(op, node_of(x)), x) : clone(x);
+}
 
 // --- arithmetic
 
@@ -67,11 +76,6 @@ Tensor signbit(const Operand& x) {
   return record((Expr{node} < 0.0).node, x);
 }
 Tensor square(const Operand& x) { return pow(x, 2); }
-Tensor sqrt(const Operand& x) {
-  GradScope scope("SqrtBackward0", x);
-  scope.saves(kReadsOutput);
-  return float_op(Op::Sqrt, x);
-}
 Tensor rsqrt(const Operand& x) {
   GradScope scope("RsqrtBackward0", x);
   scope.saves(kReadsOutput);
@@ -91,54 +95,6 @@ Tensor rad2deg(const Operand& x) {
   return float_formula(x, [](const Expr& v) { return v * (180 / std::numbers::pi); });
 }
 
-// --- functions with an op of their own
-
-// What PyTorch saves, where something else may be kept here: the operand if the result has another order than the operand's memory,
-// a transposed one; nothing if there is nothing to say.
-constexpr uint32_t saved_by(Op op) {
-  const bool result = op == Op::Exp || op == Op::Exp2 || op == Op::Expm1 || op == Op::Tan || op == Op::Tanh || op == Op::Sigmoid;
-  return result ? kReadsOutput : op == Op::Erfinv ? reads_operand(0) : kReadsNothing;
-}
-
-#define TENON_FLOAT_OP(name, op)                                       \
-  Tensor name(const Operand& x) {                                      \
-    const auto recorded = [&] {                                        \
-      GradScope scope(#op "Backward0", x);                             \
-      if (const uint32_t saved = saved_by(Op::op)) scope.saves(saved); \
-      return float_op(Op::op, x);                                      \
-    };                                                                 \
-    return replayed_call(#name, {}, recorded, x);                      \
-  }
-TENON_FLOAT_OP(exp, Exp)
-TENON_FLOAT_OP(exp2, Exp2)
-TENON_FLOAT_OP(expm1, Expm1)
-TENON_FLOAT_OP(log, Log)
-TENON_FLOAT_OP(log2, Log2)
-TENON_FLOAT_OP(log10, Log10)
-TENON_FLOAT_OP(sin, Sin)
-TENON_FLOAT_OP(cos, Cos)
-TENON_FLOAT_OP(tan, Tan)
-TENON_FLOAT_OP(asin, Asin)
-TENON_FLOAT_OP(acos, Acos)
-TENON_FLOAT_OP(atan, Atan)
-TENON_FLOAT_OP(sinh, Sinh)
-TENON_FLOAT_OP(cosh, Cosh)
-TENON_FLOAT_OP(tanh, Tanh)
-TENON_FLOAT_OP(sigmoid, Sigmoid)
-TENON_FLOAT_OP(asinh, Asinh)
-TENON_FLOAT_OP(acosh, Acosh)
-TENON_FLOAT_OP(atanh, Atanh)
-TENON_FLOAT_OP(erf, Erf)
-TENON_FLOAT_OP(erfc, Erfc)
-TENON_FLOAT_OP(erfinv, Erfinv)
-TENON_FLOAT_OP(lgamma, Lgamma)
-TENON_FLOAT_OP(arcsin, Asin)
-TENON_FLOAT_OP(arccos, Acos)
-TENON_FLOAT_OP(arctan, Atan)
-TENON_FLOAT_OP(arcsinh, Asinh)
-TENON_FLOAT_OP(arccosh, Acosh)
-TENON_FLOAT_OP(arctanh, Atanh)
-#undef TENON_FLOAT_OP
 Tensor log1p(const Operand& x) {
   GradScope scope("Log1PBackward0", x);
   return float_op(Op::Log1p, x);
@@ -146,22 +102,6 @@ Tensor log1p(const Operand& x) {
 
 // --- rounding
 
-Tensor floor(const Operand& x) {
-  GradScope scope("FloorBackward0", x);
-  return rounding_op(Op::Floor, x, "floor_vml_cpu");
-}
-Tensor ceil(const Operand& x) {
-  GradScope scope("CeilBackward0", x);
-  return rounding_op(Op::Ceil, x, "ceil_vml_cpu");
-}
-Tensor trunc(const Operand& x) {
-  GradScope scope("TruncBackward0", x);
-  return rounding_op(Op::Trunc, x, "trunc_vml_cpu");
-}
-Tensor round(const Operand& x) {
-  GradScope scope("RoundBackward0", x);
-  return rounding_op(Op::Round, x, "round_vml_cpu");
-}
 Tensor round(const Operand& x, int64_t decimals) {
   GradScope scope("RoundBackward1", x);
   check<NotImplementedError>(x.is_floating_point(), decimals ? "\"round_cpu\"" : "\"round_vml_cpu\"", " not implemented for '",

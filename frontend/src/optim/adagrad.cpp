@@ -3,9 +3,6 @@
 
 namespace tenon::optim {
 
-TENON_FIELDS(AdagradOptions, FIELD(lr) FIELD(lr_decay) FIELD(weight_decay) FIELD(initial_accumulator_value) FIELD(eps))
-TENON_FIELDS(AdagradParamState, FIELD(sum) FIELD(step))
-
 namespace {
 void check_options(const AdagradOptions& o) {
   check_at_least_zero(o.lr(), "learning rate");

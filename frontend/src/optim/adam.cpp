@@ -5,11 +5,6 @@
 
 namespace tenon::optim {
 
-TENON_FIELDS(AdamOptions, FIELD(lr) FIELD(betas) FIELD(eps) FIELD(weight_decay) FIELD(amsgrad))
-TENON_FIELDS(AdamParamState, FIELD(step) FIELD(exp_avg) FIELD(exp_avg_sq) FIELD(max_exp_avg_sq))
-TENON_FIELDS(AdamWOptions, FIELD(lr) FIELD(betas) FIELD(eps) FIELD(weight_decay) FIELD(amsgrad))
-TENON_FIELDS(AdamWParamState, FIELD(step) FIELD(exp_avg) FIELD(exp_avg_sq) FIELD(max_exp_avg_sq))
-
 namespace {
 
 void check_betas(const Betas& betas) {

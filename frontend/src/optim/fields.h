@@ -103,6 +103,13 @@ void inherit_fields(Options& options, const OptimizerOptions& from, const Option
       },
       options, *defaults, untouched);
 }
+// The field `momentum`, or the first of `betas`.
+template <typename Options>
+double* momentum_of(Options& options) {
+  if constexpr (requires { options.momentum(); }) return &options.momentum();
+  else if constexpr (requires { options.betas(); }) return &std::get<0>(options.betas());
+  else return nullptr;
+}
 template <typename T>
 std::vector<Tensor> tensors_of(const T& object) {
   std::vector<Tensor> result;
@@ -119,6 +126,7 @@ std::vector<Tensor> tensors_of(const T& object) {
   void Name##Options::serialize(serialize::InputArchive& archive) { fields::load_fields(archive, *this); }                    \
   void Name##Options::serialize(serialize::OutputArchive& archive) const { fields::save_fields(archive, *this); }             \
   void Name##Options::inherit(const OptimizerOptions& from) { fields::inherit_fields(*this, from, Name##Options untouched); } \
+  double* Name##Options::cycled_momentum() { return fields::momentum_of(*this); }                                             \
   bool operator==(const Name##Options& a, const Name##Options& b) { return fields::equal(a, b); }                             \
   void Name##ParamState::serialize(serialize::InputArchive& archive) { fields::load_fields(archive, *this); }                 \
   void Name##ParamState::serialize(serialize::OutputArchive& archive) const { fields::save_fields(archive, *this); }          \

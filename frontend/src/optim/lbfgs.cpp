@@ -4,7 +4,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "frontend/src/optim/fields.h"
+#include "frontend/src/optim/printed_fields.h"
 #include "frontend/src/optim/step_guard.h"
 #include "tenon/algebra.h"
 #include "tenon/autograd.h"
@@ -13,10 +13,6 @@
 
 namespace tenon::optim {
 
-TENON_FIELDS(LBFGSOptions, FIELD(lr) FIELD(max_iter) FIELD(max_eval) FIELD(tolerance_grad) FIELD(tolerance_change) FIELD(history_size)
-                               FIELD(line_search_fn))
-TENON_FIELDS(LBFGSParamState, FIELD(func_evals) FIELD(n_iter) FIELD(t) FIELD(prev_loss) FIELD(d) FIELD(H_diag) FIELD(prev_flat_grad)
-                                  FIELD(old_dirs) FIELD(old_stps) FIELD(ro))
 TENON_OPTIMIZER_FIELDS(LBFGS, ())
 
 namespace {

@@ -10,6 +10,7 @@
 
 #include "frontend/src/optim/fields.h"
 #include "frontend/src/optim/formula.h"
+#include "frontend/src/optim/printed_fields.h"
 #include "frontend/src/tensor/text.h"
 
 namespace tenon::optim {

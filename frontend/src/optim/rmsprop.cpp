@@ -3,9 +3,6 @@
 
 namespace tenon::optim {
 
-TENON_FIELDS(RMSpropOptions, FIELD(lr) FIELD(alpha) FIELD(eps) FIELD(weight_decay) FIELD(momentum) FIELD(centered))
-TENON_FIELDS(RMSpropParamState, FIELD(step) FIELD(square_avg) FIELD(momentum_buffer) FIELD(grad_avg))
-
 namespace {
 void check_options(const RMSpropOptions& o) {
   check_at_least_zero(o.lr(), "learning rate");

@@ -18,15 +18,6 @@ std::vector<double> times(std::vector<double> rates, double factor) {
   return rates;
 }
 
-// The momentum of options that have one: the field, or the first of betas. Null if there is none.
-double* momentum_of(OptimizerOptions& options) {
-  if (auto* o = dynamic_cast<SGDOptions*>(&options)) return &o->momentum();
-  if (auto* o = dynamic_cast<RMSpropOptions*>(&options)) return &o->momentum();
-  if (auto* o = dynamic_cast<AdamOptions*>(&options)) return &std::get<0>(o->betas());
-  if (auto* o = dynamic_cast<AdamWOptions*>(&options)) return &std::get<0>(o->betas());
-  return nullptr;
-}
-
 int64_t whole(tenon::serialize::InputArchive& archive, const char* key) {
   IValue value;
   archive.read(key, value);
@@ -126,7 +117,7 @@ OneCycleLR::OneCycleLR(Optimizer& optimizer, OneCycleLROptions options) : LRSche
   if (options_.max_lr().size() == 1) options_.max_lr().resize(groups, options_.max_lr()[0]);
   check<ValueError>(options_.max_lr().size() == groups, "expected ", groups, " values for max_lr, got ", options_.max_lr().size());
   for (OptimizerParamGroup& group : optimizer.param_groups())
-    check<ValueError>(!options_.cycle_momentum() || momentum_of(group.options()),
+    check<ValueError>(!options_.cycle_momentum() || group.options().cycled_momentum(),
                       "optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
   for (size_t i = 0; i < groups; ++i) base_lrs_[i] = options_.max_lr()[i] / options_.div_factor();
   step();
@@ -162,7 +153,7 @@ std::vector<double> OneCycleLR::get_lrs() {
     const double part = (now - begin) / (phase.end - begin);
     rates.push_back(anneal(phase.from_lr, phase.to_lr, part));
     if (options_.cycle_momentum())
-      *momentum_of(optimizer_.param_groups()[i].options()) = anneal(phase.from_momentum, phase.to_momentum, part);
+      *optimizer_.param_groups()[i].options().cycled_momentum() = anneal(phase.from_momentum, phase.to_momentum, part);
   }
   return rates;
 }

@@ -3,9 +3,6 @@
 
 namespace tenon::optim {
 
-TENON_FIELDS(SGDOptions, FIELD(lr) FIELD(momentum) FIELD(dampening) FIELD(weight_decay) FIELD(nesterov))
-TENON_FIELDS(SGDParamState, FIELD(momentum_buffer))
-
 namespace {
 void check_options(const SGDOptions& o) {
   check_at_least_zero(o.lr(), "learning rate");

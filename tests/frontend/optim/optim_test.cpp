@@ -310,6 +310,34 @@ TEST_CASE("schedulers give PyTorch's rates") {
   CHECK(error_of([&] { cycle.step(); }) == "Tried to step 3 times. The specified number of total steps is 2");
 }
 
+TEST_CASE("a cycle moves what the options name as their momentum") {
+  using namespace optim;
+  Tensor p = zeros({1}, requires_grad());
+  Adam adam({p});
+  RMSprop rmsprop({p});
+  const OneCycleLR cycles[] = {OneCycleLR(adam, OneCycleLROptions(1.0, 9)), OneCycleLR(rmsprop, OneCycleLROptions(1.0, 9))};
+  CHECK(std::get<0>(adam.options().betas()) == 0.95);
+  CHECK(std::get<1>(adam.options().betas()) == 0.999);
+  CHECK(rmsprop.options().momentum() == 0.95);
+  Adagrad adagrad({p});
+  CHECK(error_of([&] { OneCycleLR(adagrad, OneCycleLROptions(1.0, 9)); }) ==
+        "optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
+  struct Options : OptimizerCloneableOptions<Options> {
+    TENON_ARG(double, lr) = 0.5;
+    TENON_ARG(double, speed) = 0.1;
+    double get_lr() const override { return lr_; }
+    void set_lr(double lr) override { lr_ = lr; }
+    double* cycled_momentum() override { return &speed_; }
+  };
+  struct Own : Optimizer {
+    explicit Own(std::vector<Tensor> p) : Optimizer(std::move(p), std::make_unique<Options>()) {}
+    Tensor step(LossClosure) override { return Tensor(); }
+  };
+  Own own({p});
+  const OneCycleLR cycle(own, OneCycleLROptions(1.0, 9));
+  CHECK(static_cast<Options&>(own.param_groups()[0].options()).speed() == 0.95);
+}
+
 TEST_CASE("LBFGS walks through Rosenbrock's valley as PyTorch's does") {
   for (const json& c : training_golden()["lbfgs"]) {
     CAPTURE(c.dump());

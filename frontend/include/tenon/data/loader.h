@@ -22,7 +22,7 @@
 
 #include "tenon/data/datasets.h"
 #include "tenon/data/samplers.h"
-#include "tenon/nn/options.h"
+#include "tenon/nn/arg.h"
 #include "tenon/serialize.h"
 
 namespace tenon::data {

@@ -10,7 +10,7 @@
 
 #include "tenon/data/datasets.h"
 #include "tenon/generator.h"
-#include "tenon/nn/options.h"
+#include "tenon/nn/arg.h"
 
 namespace tenon::data {
 

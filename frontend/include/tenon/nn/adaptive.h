@@ -7,15 +7,6 @@
 
 namespace tenon::nn {
 
-struct AdaptiveLogSoftmaxWithLossOptions {
-  AdaptiveLogSoftmaxWithLossOptions(int64_t in_features, int64_t n_classes, std::vector<int64_t> cutoffs)
-      : in_features_(in_features), n_classes_(n_classes), cutoffs_(std::move(cutoffs)) {}
-  TENON_ARG(int64_t, in_features);
-  TENON_ARG(int64_t, n_classes);
-  TENON_ARG(std::vector<int64_t>, cutoffs);  // where each cluster but the first begins
-  TENON_ARG(double, div_value) = 4.0;        // by how much a cluster's projection is narrower than the one before it
-  TENON_ARG(bool, head_bias) = false;
-};
 struct ASMoutput {
   ASMoutput(Tensor output_, double loss_) : output(std::move(output_)), loss(loss_) {}
   Tensor output;  // [N]: the log-probability of each target

@@ -14,7 +14,7 @@ enum class RecurrentCell : uint8_t;
 
 namespace tenon::nn {
 
-// --- layers that only forward to a function: the rows of layers.def
+// --- layers that only forward to a function: the rows of layer_list.def
 namespace detail {
 inline void check_options(const auto&) {}
 void check_options(const DropoutOptions& options);              // ValueError if p is no probability
@@ -67,7 +67,7 @@ class WeightedLossOf : public LayerOf<Options> {
 #define TENON_WEIGHTED(Name, function, shown)                                                           \
   TENON_CLASS(Name, WeightedLossOf<Name##Options>, using WeightedLossOf<Name##Options>::WeightedLossOf, \
               (const Operand& input, const Operand& target))
-#include "tenon/nn/layers.def"
+#include "tenon/nn/layer_list.def"
 #undef TENON_CLASS
 
 // --- pooling, reversed
@@ -85,12 +85,6 @@ TENON_UNPOOL(3)
 #undef TENON_UNPOOL
 
 // --- linear maps
-struct LinearOptions {
-  LinearOptions(int64_t in_features, int64_t out_features) : in_features_(in_features), out_features_(out_features) {}
-  TENON_ARG(int64_t, in_features);
-  TENON_ARG(int64_t, out_features);
-  TENON_ARG(bool, bias) = true;
-};
 class LinearImpl : public Module {  // [*, in] -> [*, out]
  public:
   LinearImpl(int64_t in_features, int64_t out_features) : LinearImpl(LinearOptions(in_features, out_features)) {}
@@ -103,14 +97,6 @@ class LinearImpl : public Module {  // [*, in] -> [*, out]
 };
 TENON_MODULE(Linear);
 
-struct BilinearOptions {
-  BilinearOptions(int64_t in1_features, int64_t in2_features, int64_t out_features)
-      : in1_features_(in1_features), in2_features_(in2_features), out_features_(out_features) {}
-  TENON_ARG(int64_t, in1_features);
-  TENON_ARG(int64_t, in2_features);
-  TENON_ARG(int64_t, out_features);
-  TENON_ARG(bool, bias) = true;
-};
 class BilinearImpl : public Module {
  public:
   BilinearImpl(int64_t in1, int64_t in2, int64_t out) : BilinearImpl(BilinearOptions(in1, in2, out)) {}
@@ -149,11 +135,6 @@ class FunctionalImpl : public Module {
 };
 TENON_MODULE(Functional);
 
-struct UnflattenOptions {
-  UnflattenOptions(int64_t dim, std::vector<int64_t> sizes) : dim_(dim), sizes_(std::move(sizes)) {}
-  TENON_ARG(int64_t, dim);
-  TENON_ARG(std::vector<int64_t>, sizes);
-};
 class UnflattenImpl : public Module {
  public:
   UnflattenImpl(int64_t dim, std::vector<int64_t> sizes) : options(dim, std::move(sizes)) {}
@@ -165,34 +146,6 @@ class UnflattenImpl : public Module {
 TENON_MODULE(Unflatten);
 
 // --- convolution
-template <size_t D>
-struct ConvOptions {
-  ConvOptions(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
-      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TENON_ARG(int64_t, in_channels);
-  TENON_ARG(int64_t, out_channels);
-  TENON_ARG(ExpandingArray<D>, kernel_size);
-  TENON_ARG(ExpandingArray<D>, stride) = 1;
-  TENON_ARG(ConvPadding<D>, padding) = 0;
-  TENON_ARG(ExpandingArray<D>, dilation) = 1;
-  TENON_ARG(int64_t, groups) = 1;
-  TENON_ARG(bool, bias) = true;
-  TENON_ARG(PadMode, padding_mode) = nn::PadMode(kConstant);  // kConstant: zeros
-};
-template <size_t D>
-struct ConvTransposeOptions {
-  ConvTransposeOptions(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
-      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TENON_ARG(int64_t, in_channels);
-  TENON_ARG(int64_t, out_channels);
-  TENON_ARG(ExpandingArray<D>, kernel_size);
-  TENON_ARG(ExpandingArray<D>, stride) = 1;
-  TENON_ARG(ExpandingArray<D>, padding) = 0;
-  TENON_ARG(ExpandingArray<D>, output_padding) = 0;
-  TENON_ARG(int64_t, groups) = 1;
-  TENON_ARG(bool, bias) = true;
-  TENON_ARG(ExpandingArray<D>, dilation) = 1;
-};
 template <size_t D>
 class ConvNdImpl : public Module {  // [N, in, *] -> [N, out, *], the N optional
  public:
@@ -214,8 +167,6 @@ class ConvTransposeNdImpl : public Module {
   Tensor weight, bias;
 };
 #define TENON_LAYER(D)                                                                                                              \
-  using Conv##D##dOptions = ConvOptions<D>;                                                                                         \
-  using ConvTranspose##D##dOptions = ConvTransposeOptions<D>;                                                                       \
   extern template class ConvNdImpl<D>;                                                                                              \
   extern template class ConvTransposeNdImpl<D>;                                                                                     \
   class Conv##D##dImpl : public ConvNdImpl<D> {                                                                                     \
@@ -298,12 +249,6 @@ TENON_NORM(InstanceNorm2d, InstanceNorm)
 TENON_NORM(InstanceNorm3d, InstanceNorm)
 #undef TENON_NORM
 
-struct LayerNormOptions {
-  LayerNormOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
-  TENON_ARG(std::vector<int64_t>, normalized_shape);
-  TENON_ARG(double, eps) = 1e-5;
-  TENON_ARG(bool, elementwise_affine) = true;
-};
 class LayerNormImpl : public Module {
  public:
   LayerNormImpl(std::vector<int64_t> normalized_shape) : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
@@ -315,13 +260,6 @@ class LayerNormImpl : public Module {
 };
 TENON_MODULE(LayerNorm);
 
-struct GroupNormOptions {
-  GroupNormOptions(int64_t num_groups, int64_t num_channels) : num_groups_(num_groups), num_channels_(num_channels) {}
-  TENON_ARG(int64_t, num_groups);
-  TENON_ARG(int64_t, num_channels);
-  TENON_ARG(double, eps) = 1e-5;
-  TENON_ARG(bool, affine) = true;
-};
 class GroupNormImpl : public Module {
  public:
   GroupNormImpl(int64_t groups, int64_t channels) : GroupNormImpl(GroupNormOptions(groups, channels)) {}
@@ -334,48 +272,6 @@ class GroupNormImpl : public Module {
 TENON_MODULE(GroupNorm);
 
 // --- embedding
-struct EmbeddingFromPretrainedOptions {
-  TENON_ARG(bool, freeze) = true;  // the weight needs no gradient
-  TENON_ARG(optional<int64_t>, padding_idx) = nullopt;
-  TENON_ARG(optional<double>, max_norm) = nullopt;  // rows that are looked up are scaled down to it, in place
-  TENON_ARG(double, norm_type) = 2.0;
-  TENON_ARG(bool, scale_grad_by_freq) = false;
-  TENON_ARG(bool, sparse) = false;
-};
-struct EmbeddingOptions {
-  EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim) : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
-  TENON_ARG(int64_t, num_embeddings);
-  TENON_ARG(int64_t, embedding_dim);
-  TENON_ARG(optional<int64_t>, padding_idx) = nullopt;
-  TENON_ARG(optional<double>, max_norm) = nullopt;
-  TENON_ARG(double, norm_type) = 2.0;
-  TENON_ARG(bool, scale_grad_by_freq) = false;
-  TENON_ARG(bool, sparse) = false;
-  TENON_ARG(Tensor, _weight) = {};  // the rows, drawn unless given
-};
-struct EmbeddingBagFromPretrainedOptions {
-  TENON_ARG(bool, freeze) = true;
-  TENON_ARG(optional<double>, max_norm) = nullopt;
-  TENON_ARG(double, norm_type) = 2.0;
-  TENON_ARG(bool, scale_grad_by_freq) = false;
-  TENON_ARG(EmbeddingBagMode, mode) = kMean;
-  TENON_ARG(bool, sparse) = false;
-  TENON_ARG(bool, include_last_offset) = false;
-  TENON_ARG(optional<int64_t>, padding_idx) = nullopt;
-};
-struct EmbeddingBagOptions {
-  EmbeddingBagOptions(int64_t num_embeddings, int64_t embedding_dim) : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
-  TENON_ARG(int64_t, num_embeddings);
-  TENON_ARG(int64_t, embedding_dim);
-  TENON_ARG(optional<double>, max_norm) = nullopt;
-  TENON_ARG(double, norm_type) = 2.0;
-  TENON_ARG(bool, scale_grad_by_freq) = false;
-  TENON_ARG(EmbeddingBagMode, mode) = kMean;
-  TENON_ARG(bool, sparse) = false;
-  TENON_ARG(Tensor, _weight) = {};
-  TENON_ARG(bool, include_last_offset) = false;
-  TENON_ARG(optional<int64_t>, padding_idx) = nullopt;
-};
 class EmbeddingImpl : public Module {
  public:
   EmbeddingImpl(int64_t count, int64_t dim) : EmbeddingImpl(EmbeddingOptions(count, dim)) {}
@@ -432,7 +328,6 @@ struct RecurrentOptions : RecurrentArgs<RecurrentOptions> {
   }
   TENON_ARG(int64_t, proj_size) = 0;
 };
-using RNNNonlinearity = OneOf<Tag::Tanh, Tag::ReLU>;
 struct RNNOptions : RecurrentArgs<RNNOptions> {
   using RecurrentArgs::RecurrentArgs;
   using nonlinearity_t = RNNNonlinearity;
@@ -500,22 +395,6 @@ class GRUImpl : public RecurrentBase {
 TENON_MODULE(GRU);
 
 // --- one step of a recurrent network: input [batch, features] or [features], the state before it
-struct RecurrentCellOptions {
-  RecurrentCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TENON_ARG(int64_t, input_size);
-  TENON_ARG(int64_t, hidden_size);
-  TENON_ARG(bool, bias) = true;
-};
-using LSTMCellOptions = RecurrentCellOptions;
-using GRUCellOptions = RecurrentCellOptions;
-struct RNNCellOptions {
-  using nonlinearity_t = RNNNonlinearity;
-  RNNCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TENON_ARG(int64_t, input_size);
-  TENON_ARG(int64_t, hidden_size);
-  TENON_ARG(bool, bias) = true;
-  TENON_ARG(nonlinearity_t, nonlinearity) = kTanh;
-};
 class RecurrentCellBase : public Module {
  public:
   void reset_parameters();
@@ -557,18 +436,6 @@ class GRUCellImpl : public RecurrentCellBase {
 TENON_MODULE(GRUCell);
 
 // --- attention: query [L, N, E], key and value [S, N, E]
-struct MultiheadAttentionOptions {
-  MultiheadAttentionOptions(int64_t embed_dim, int64_t num_heads)
-      : embed_dim_(embed_dim), num_heads_(num_heads), kdim_(embed_dim), vdim_(embed_dim) {}
-  TENON_ARG(int64_t, embed_dim);
-  TENON_ARG(int64_t, num_heads);
-  TENON_ARG(double, dropout) = 0.0;
-  TENON_ARG(bool, bias) = true;
-  TENON_ARG(bool, add_bias_kv) = false;    // one more source, which is learned
-  TENON_ARG(bool, add_zero_attn) = false;  // and one of zeros
-  TENON_ARG(int64_t, kdim);                // the features of key and value
-  TENON_ARG(int64_t, vdim);
-};
 class MultiheadAttentionImpl : public Module {
  public:
   MultiheadAttentionImpl(int64_t embed_dim, int64_t num_heads) : MultiheadAttentionImpl(MultiheadAttentionOptions(embed_dim, num_heads)) {}
