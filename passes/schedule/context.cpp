@@ -98,9 +98,9 @@ std::vector<int> Context::parallel_but(std::initializer_list<int> others) const 
   return result;
 }
 
-int64_t Context::product(std::span<const int> of) const {
+int64_t product_of(const ir::Kernel& kernel, std::span<const int> axes) {
   int64_t result = 1;
-  for (int a : of) result *= extent(a);
+  for (int a : axes) result *= kernel.extent(a);
   return result;
 }
 

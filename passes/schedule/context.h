@@ -2,6 +2,7 @@
 // loop or thread takes which axis; loops and branches are opened here, so that each has a scope of the nest.
 #pragma once
 
+#include <any>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,16 @@ struct CodeLengths {
   std::vector<int64_t> numbers;  // sizes, or factors of some; see Context::length
 };
 
+// Which program takes a kernel of those for its kind, and what the program takes over from the choice.
+struct Choice {
+  int program;
+  std::any plan;
+  template <typename Program>
+  Choice(Program chosen, std::any found = {}) : program(static_cast<int>(chosen)), plan(std::move(found)) {}
+};
+
+int64_t product_of(const ir::Kernel& kernel, std::span<const int> axes);  // of their extents
+
 class Context {
   std::vector<std::shared_ptr<const ir::LoopTree>> trees_;  // of `known`
 
@@ -30,11 +41,12 @@ class Context {
   const KnownLowered known;
   ir::TreeBuilder builder;
   Nest nest;
+  std::any plan;  // of the choice that has taken the program; see Choice
 
   int64_t extent(int axis) const { return kernel.extent(axis); }
   std::vector<int> axes(AxisKind kind) const { return ir::axes_of(kernel, kind); }
   std::vector<int> parallel_but(std::initializer_list<int> others) const;  // the parallel axes without these
-  int64_t product(std::span<const int> axes) const;
+  int64_t product(std::span<const int> axes) const { return product_of(kernel, axes); }
   Reducer reducer(Value reduction);
   // A buffer of `count` elements, which is a size parameter; its name gets a number.
   int32_t buffer(const std::string& name, DType dtype, Space space, int64_t count) {

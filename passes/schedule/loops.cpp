@@ -34,7 +34,7 @@ ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)
     if (in.level != Level::Full) continue;
     if (in.op == Op::Store) needed[v] = uint64_t{1} << plan.available[v];
     uint64_t first = needed[v] & (~needed[v] + 1);
-    computed[v] = first == needed[v] || keep(static_cast<Value>(v)) ? first : needed[v];
+    computed[v] = first == needed[v] || (keep && keep(static_cast<Value>(v))) ? first : needed[v];
     for (Value a : in.args) needed[a] |= computed[v];
   }
   for (size_t v = 0; v < count; ++v) {
@@ -58,10 +58,10 @@ ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)
   return plan;
 }
 
-std::vector<bool> dear_values(const ir::Kernel& kernel) {
-  constexpr int kCheap = 4, kDear = 1 << 20;  // add-equivalents
+std::vector<bool> costly_values(const ir::Kernel& kernel) {
+  constexpr int kCheap = 4, kCostly = 1 << 20;  // add-equivalents
   std::vector<int> costs(kernel.instrs.size(), 0);
-  std::vector<bool> dear(kernel.instrs.size(), false);
+  std::vector<bool> costly(kernel.instrs.size(), false);
   for (size_t v = 0; v < costs.size(); ++v) {
     const Instr& instr = kernel.instrs[v];
     if (instr.level != Level::Full || !ir::is_elementwise(instr.op)) continue;
@@ -70,12 +70,12 @@ std::vector<bool> dear_values(const ir::Kernel& kernel) {
     for (Value arg : instr.args) {
       if (kernel.instr(arg).level != Level::Full) continue;
       ++full_operands;
-      costs[v] = std::min(kDear, costs[v] + costs[arg]);
+      costs[v] = std::min(kCostly, costs[v] + costs[arg]);
     }
-    if (full_operands > 1) costs[v] = kDear;
-    dear[v] = costs[v] > kCheap;
+    if (full_operands > 1) costs[v] = kCostly;
+    costly[v] = costs[v] > kCheap;
   }
-  return dear;
+  return costly;
 }
 
 std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) const {

@@ -443,7 +443,7 @@ class Columns : ColumnStages {
 
 }  // namespace
 
-ColumnProgram column_program(const ir::Kernel& kernel, const ir::CpuTarget& target) {
+Choice choose_columns(const ir::Kernel& kernel, const ir::CpuTarget& target) {
   if (kernel.extent_of(AxisKind::Inner) <= kFewRows) return ColumnProgram::Whole;
   Lowered unused;  // a context of its own tells lanes and tiles
   Context context(kernel, unused, target);

@@ -52,27 +52,27 @@ constexpr int64_t kColumnsKept = 64;  // columns of a tile whose values are kept
 // The parallel axis along which most accessed bytes are contiguous; -1 if there is no parallel axis.
 int best_lane_axis(const ir::Kernel& kernel);
 
-// Rows of a few elements that vectors run across: `axes` along a row, `count` elements in it.
-struct ShortRows {
-  std::vector<int> axes;
-  int lane;
-  int64_t count;
+// Whether vectors run across rows of a few elements, as the kernel is, or with axes split that an index divides.
+Choice choose_short_rows(const ir::Kernel& kernel, const ir::CpuTarget& target);
+Choice choose_split_rows(const ir::Kernel& kernel, const ir::CpuTarget& target);
+struct SplitRows {
+  ir::Kernel kernel;
+  std::any rows;  // as choose_short_rows plans them
 };
-std::optional<ShortRows> short_rows(const ir::Kernel& kernel, bool often);  // nothing where another schedule is better
 
 // Few long rows: blocks of them in parallel rather than rows.
-bool splits_rows(const ir::Kernel& kernel, bool often);
+bool splits_rows(const ir::Kernel& kernel, const ir::CpuTarget& target);
 
 void lower_pointwise(Context& c);
-// A second parallel axis along which some access is contiguous though it is not along the best one; -1 if none pays.
-int transposed_axis(const ir::Kernel& kernel);
+// Whether there is a second parallel axis along which some access is contiguous though it is not along the best one.
+Choice choose_transpose(const ir::Kernel& kernel);
 void lower_transpose(Context& c);
 void lower_short_rows(Context& c);
 void lower_rows(Context& c);        // Lanes reductions, one parallel iteration a row
 void lower_rows_split(Context& c);  // Lanes reductions of few long rows: blocks in parallel, then the rest
 // Columns reductions, vectorised across results: whole columns, or blocks of them in parallel, which runs of each row pass through.
 enum class ColumnProgram : uint8_t { Whole, Split, Runs };
-ColumnProgram column_program(const ir::Kernel& kernel, const ir::CpuTarget& target);
+Choice choose_columns(const ir::Kernel& kernel, const ir::CpuTarget& target);
 void lower_columns(Context& c);
 void lower_columns_split(Context& c);
 void lower_columns_in_runs(Context& c);

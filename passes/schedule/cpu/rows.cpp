@@ -514,9 +514,9 @@ class Rows : LaneLoops {
 
 }  // namespace
 
-bool splits_rows(const ir::Kernel& kernel, bool often) {
+bool splits_rows(const ir::Kernel& kernel, const ir::CpuTarget& target) {
   const int64_t rows = kernel.extent_of(AxisKind::Parallel), elements = rows * kernel.extent_of(AxisKind::Inner);
-  return rows < 16 && elements >= rows * 16 * ir::kLaneBlock && (often || elements >= kManyPoints);
+  return rows < 16 && elements >= rows * 16 * ir::kLaneBlock && (target.often || elements >= kManyPoints);
 }
 
 void lower_rows(Context& c) { Rows(c).lower_rows(); }

@@ -13,11 +13,19 @@
 #include <bit>
 #include <optional>
 
+#include "passes/passes.h"
 #include "passes/schedule/cpu/context.h"
 
 namespace tenon::passes::cpu {
 
 namespace {
+
+// `axes` along a row, `count` elements in it.
+struct ShortRows {
+  std::vector<int> axes;
+  int lane;
+  int64_t count;
+};
 
 constexpr int64_t kLongestRow = 16;
 // Each length is other code, so that a program whose rows grow compiles for each of its lengths: worth it where much time is saved, or
@@ -96,9 +104,8 @@ size_t unrolled(const ir::Kernel& kernel, const ShortRows& rows) {
 }
 
 // The best axis for the lanes, given the axes that rows run along.
-std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes, bool often) {
-  ShortRows rows{std::move(axes), -1, 1};
-  for (int a : rows.axes) rows.count *= kernel.extent(a);
+std::optional<ShortRows> across(const ir::Kernel& kernel, const std::vector<int>& axes, bool often) {
+  ShortRows rows{axes, -1, product_of(kernel, axes)};
   if (rows.count > kLongestRow || unrolled(kernel, rows) > kMostInstrs) return {};
   std::optional<ShortRows> best;
   Worth best_worth;
@@ -115,8 +122,7 @@ std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes,
   return best;
 }
 
-}  // namespace
-
+// Nothing where another schedule is better.
 std::optional<ShortRows> short_rows(const ir::Kernel& kernel, bool often) {
   if (kernel.has(AxisKind::Contract) || kernel.has(AxisKind::Serial) || !is_worth_a_length(kernel, often)) return {};
   std::vector<int> inner;
@@ -136,8 +142,6 @@ std::optional<ShortRows> short_rows(const ir::Kernel& kernel, bool often) {
   }
   return {};
 }
-
-namespace {
 
 class ShortSchedule {
  public:
@@ -302,6 +306,20 @@ class ShortSchedule {
 
 }  // namespace
 
-void lower_short_rows(Context& c) { ShortSchedule(c, *short_rows(c.kernel, c.target.often)).lower(); }
+Choice choose_short_rows(const ir::Kernel& kernel, const ir::CpuTarget& target) {
+  std::optional<ShortRows> rows = short_rows(kernel, target.often);
+  if (!rows) return false;
+  return {true, *std::move(rows)};
+}
+
+Choice choose_split_rows(const ir::Kernel& kernel, const ir::CpuTarget& target) {
+  constexpr int64_t kFewestLanes = 6;  // with fewer rows to a line a gather along it is faster
+  std::optional<ir::Kernel> split = split_axes(kernel);
+  std::optional<ShortRows> rows = split ? short_rows(*split, target.often) : std::nullopt;
+  if (!rows || split->extent(rows->lane) < kFewestLanes) return false;
+  return {true, SplitRows{*std::move(split), *std::move(rows)}};
+}
+
+void lower_short_rows(Context& c) { ShortSchedule(c, std::any_cast<const ShortRows&>(c.plan)).lower(); }
 
 }  // namespace tenon::passes::cpu

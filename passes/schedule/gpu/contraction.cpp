@@ -67,12 +67,6 @@ class ContractionPlan {
   }
 
  protected:
-  int64_t product(const std::vector<int>& axes) const {
-    int64_t result = 1;
-    for (const int a : axes) result *= kernel_.extent(a);
-    return result;
-  }
-
   const ir::Kernel& kernel_;
   const ir::GpuTarget& target_;
   Value contract_ = -1;
@@ -98,8 +92,8 @@ class ContractionPlan {
       if (changes(left_, a) != changes(right_, a)) continue;
       (without && !changes(left_, a) ? without->axes : batch_).push_back(a);
     }
-    left_.extent = product(left_.axes);
-    right_.extent = product(right_.axes);
+    left_.extent = product_of(kernel_, left_.axes);
+    right_.extent = product_of(kernel_, right_.axes);
   }
 
   // Everything that the values need, operands first; constants and scalars are made where they are used.
@@ -164,7 +158,7 @@ class ContractionPlan {
   void choose() {
     const bool scattered = right_.along_depth && !right_.axes.empty(), halves = multiplies_halves();
     const ProductShape shape{kernel_.instr(contract_).dtype,
-                             product(batch_),
+                             product_of(kernel_, batch_),
                              left_.extent,
                              right_.extent,
                              depth_,
@@ -198,7 +192,8 @@ class ContractionPlan {
 
 class Contraction : ContractionPlan {
  public:
-  explicit Contraction(Context& c) : ContractionPlan(c.kernel, c.target), c_(c), nest_(c.nest), b_(c.builder) {}
+  explicit Contraction(Context& c)
+      : ContractionPlan(std::any_cast<ContractionPlan&&>(std::move(c.plan))), c_(c), nest_(c.nest), b_(c.builder) {}
 
   void outputs() {
     const std::vector<int> axes = c_.axes(AxisKind::Parallel);
@@ -608,8 +603,9 @@ class Contraction : ContractionPlan {
 
 }  // namespace
 
-ContractionProgram contraction_program(const ir::Kernel& kernel, const ir::GpuTarget& target) {
-  return ContractionPlan(kernel, target).program();
+Choice choose_contraction(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  ContractionPlan plan(kernel, target);
+  return {plan.program(), std::move(plan)};
 }
 
 void lower_contraction_tiles(Context& c) { Contraction(c).tiles(); }

@@ -112,21 +112,21 @@ bool transposed(const Instr& instr, int inner, int axis) {
 
 }  // namespace
 
-int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+Choice choose_transpose(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   const int inner = innermost(kernel);
   const auto long_enough = [&](int axis) { return kernel.extent(axis) >= kMinTransposed; };
-  if (inner < 0 || !long_enough(inner)) return -1;
+  if (target.threads != 8 * target.warp || inner < 0 || !long_enough(inner)) return false;
   for (const Instr& instr : kernel.instrs) {
-    if (instr.op == Op::Store && !contiguous(instr, inner)) return -1;
+    if (instr.op == Op::Store && !contiguous(instr, inner)) return false;
   }
   for (int axis = inner - 1; axis >= 0; --axis) {
     int64_t bytes = 0;
     for (const Instr& instr : kernel.instrs) {
       if (transposed(instr, inner, axis)) bytes += kScalarTile * (kScalarTile + 1) * ir::item_size(instr.dtype);
     }
-    if (long_enough(axis) && bytes > 0 && bytes <= target.static_shared_bytes()) return axis;
+    if (long_enough(axis) && bytes > 0 && bytes <= target.static_shared_bytes()) return {true, axis};
   }
-  return -1;
+  return false;
 }
 
 namespace {
@@ -134,7 +134,7 @@ namespace {
 // Tiles through which operands are turned around. `width`: neighbours that a thread moves as one vector.
 class Transpose {
  public:
-  explicit Transpose(Context& c) : c_(c), inner_(innermost(c.kernel)), axis_(transposed_axis(c.kernel, c.target)) {
+  explicit Transpose(Context& c) : c_(c), inner_(innermost(c.kernel)), axis_(std::any_cast<int>(c.plan)) {
     int64_t item_bytes = 0;
     bool vectors = vectorizable(c.kernel, inner_) && c.kernel.extent(axis_) % kQuad == 0;
     const std::vector<bool> varies = varying_along(c.kernel, axis_);

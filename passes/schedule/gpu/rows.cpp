@@ -46,21 +46,19 @@ RowPlan plan_rows(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   const int lane = ir::axes_of(kernel, AxisKind::Inner).back();
   const int64_t length = kernel.extent(lane);
   if (kernel.extent_of(AxisKind::Inner) == length) {
-    const std::vector<bool> is_dear = dear_values(kernel);
-    const auto dear = [&](Value v) { return is_dear[v]; };
-    const auto read_or_dear = [&](Value v) { return kernel.instr(v).op == Op::Load || dear(v); };
-    ReduceLoops loops = plan_loops(kernel, read_or_dear);
+    const std::vector<bool> costly = costly_values(kernel);
+    ReduceLoops loops = plan_loops(kernel, [&](Value v) { return kernel.instr(v).op == Op::Load || costly[v]; });
     if (length <= kMaxRegisterRow && loops.carried.size() <= kMaxKept) return {std::move(loops), Kept::Registers, {}};
     const bool passes = length > kMaxRegisterRow && loops.loops > 1, quads = moves_as_quads(kernel, lane);
     const auto in_block = [&] { return passes ? block_row(kernel, target, loops, length, quads) : std::nullopt; };
     std::optional<BlockRow> row = in_block();
     if (!row) {
-      loops = plan_loops(kernel, dear);
+      loops = plan_loops(kernel, [&](Value v) { return costly[v]; });
       row = in_block();
     }
     if (row) return {std::move(loops), Kept::Block, *std::move(row)};
   }
-  return {plan_loops(kernel, [](Value) { return false; })};
+  return {plan_loops(kernel)};
 }
 
 class Rows : RowGroups {
@@ -228,34 +226,33 @@ class Rows : RowGroups {
   const bool writes_over_;  // results may lie over operands
 };
 
-template <void (Rows::*program)()>
-void lower_by(Context& c) {
-  RowPlan plan = plan_rows(c.kernel, c.target);
-  c.loops = std::move(plan.loops);
-  (Rows(c, plan.kept).*program)();
-}
-
-}  // namespace
-
-RowProgram row_program(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+RowProgram program_of(const ir::Kernel& kernel, Kept kept) {
   std::vector<int> outer = ir::axes_of(kernel, AxisKind::Inner);
   const int64_t length = kernel.extent(outer.back()), rows = kernel.extent_of(AxisKind::Parallel);
   outer.pop_back();
-  int64_t count = 1;
-  for (const int axis : outer) count *= kernel.extent(axis);
-  const int64_t blocks = row_blocks(count, length).count;
-  if (plan_rows(kernel, target).kept == Kept::Block) return RowProgram::InBlock;
+  const int64_t blocks = row_blocks(product_of(kernel, outer), length).count;
+  if (kept == Kept::Block) return RowProgram::InBlock;
   if (blocks > kMaxShared || (blocks >= kSplitBlocks && rows < kFewRows)) return RowProgram::Split;
   return blocks > 1 ? RowProgram::Long : RowProgram::Short;
 }
 
-void lower_short_rows(Context& c) { lower_by<&Rows::short_program>(c); }
-void lower_long_rows(Context& c) { lower_by<&Rows::long_program>(c); }
-void lower_rows_split(Context& c) { lower_by<&Rows::split_program>(c); }
-void lower_rows_in_block(Context& c) {
-  RowPlan plan = plan_rows(c.kernel, c.target);
+// Moves the loops to the context.
+RowPlan& take_plan(Context& c) {
+  auto& plan = std::any_cast<RowPlan&>(c.plan);
   c.loops = std::move(plan.loops);
-  lower_rows_in_block(c, plan.row);
+  return plan;
 }
+
+}  // namespace
+
+Choice choose_rows(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  RowPlan plan = plan_rows(kernel, target);
+  return {program_of(kernel, plan.kept), std::move(plan)};
+}
+
+void lower_short_rows(Context& c) { Rows(c, take_plan(c).kept).short_program(); }
+void lower_long_rows(Context& c) { Rows(c, take_plan(c).kept).long_program(); }
+void lower_rows_split(Context& c) { Rows(c, take_plan(c).kept).split_program(); }
+void lower_rows_in_block(Context& c) { lower_rows_in_block(c, take_plan(c).row); }
 
 }  // namespace tenon::passes::gpu

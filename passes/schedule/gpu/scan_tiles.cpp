@@ -24,7 +24,6 @@
 #include <tuple>
 
 #include "passes/schedule/gpu/scan.h"
-#include "passes/schedule/staged.h"
 
 namespace tenon::passes::gpu {
 
@@ -54,9 +53,9 @@ bool is_cuttable(const ir::Kernel& kernel) {
 }
 
 ReduceLoops loops_of(const ir::Kernel& kernel) {
-  const std::vector<bool> dear = dear_values(kernel);
+  const std::vector<bool> costly = costly_values(kernel);
   const auto is_overwritten = [&](const Instr& load) { return load.op == Op::Load && kernel.buffer(load.slot).role == ir::Role::InOut; };
-  return plan_loops(kernel, [&](Value v) { return dear[v] || is_overwritten(kernel.instr(v)); });
+  return plan_loops(kernel, [&](Value v) { return costly[v] || is_overwritten(kernel.instr(v)); });
 }
 
 // What has a tile: values that a later loop reads, and scans.
@@ -108,20 +107,19 @@ TileShape choose_tile(const ir::Kernel& kernel, const ir::GpuTarget& target, con
   return tile;
 }
 
-class Tiles : Staged {
+struct TilePlan {
+  ReduceLoops loops;
+  TileShape tile;
+};
+
+class Tiles : Scan {
  public:
-  explicit Tiles(Context& c)
-      : Staged(c, c.loops),
-        c_(c),
+  Tiles(Context& c, const TileShape& tile)
+      : Scan(c, tile.pieces),
         along_(lies_along_lines(c.kernel)),
-        lines_(c.axes(AxisKind::Parallel)),
-        serial_(c.axes(AxisKind::Serial).front()),
-        count_(c.product(lines_)),
-        length_(c.extent(serial_)),
         blocks_(ceil_div(length_, ir::kScanBlock)),
         by_runs_(scans_by_runs(c.kernel)),
-        tile_(choose_tile(c.kernel, c.target, c.loops)) {
-    for (const std::vector<Value>& scans : plan_.reductions) loops_ += scans.empty() ? 0 : 1;
+        tile_(tile) {
     c_.out.tree.resident = tile_.resident;
     const auto buffer = [&](const char* name, Value v, Space space, int64_t count) {
       return b_.add_buffer({name + std::to_string(v), nest_.instr(v).dtype, space, -1, count});
@@ -132,25 +130,21 @@ class Tiles : Staged {
       for (Value v : scans) {
         read_[v] = buffer("ahead", v, Space::Local, ahead_);
         if (!goes_by_runs(v)) continue;
-        if (tile_.runs > 1 || tile_.pieces.count > 1) totals_[v] = buffer("totals", v, Space::Shared, tile_.rows);
-        if (tile_.pieces.count > 1) sums_[v] = c_.partials(v, Space::Global, count_ * blocks_).value;
+        if (tile_.runs > 1 || is_split()) totals_[v] = buffer("totals", v, Space::Shared, tile_.rows);
+        if (is_split()) sums_[v] = c_.partials(v, Space::Global, count_ * blocks_).value;
       }
     }
   }
 
   void lower() {
-    if (tile_.pieces.count > 1) {
-      for (int l = 0; l < loops_; ++l) {
-        phase("totals" + std::to_string(l), l, false);
-        starts("starts" + std::to_string(l), l);
-      }
+    for (int l = 0; l < scan_loops_ && is_split(); ++l) {
+      phase("totals" + std::to_string(l), l, false);
+      starts("starts" + std::to_string(l), l);
     }
     phase("lines", plan_.loops - 1, true);
   }
 
  private:
-  void each(Value, const std::function<void(int)>& f) override { f(0); }
-
   // All scans of a kernel with runs go by them if their bits allow it.
   bool goes_by_runs(Value v) const {
     const Instr& scan = nest_.instr(v);
@@ -163,8 +157,7 @@ class Tiles : Staged {
 
   // The loops up to `last` for each line, or piece of one. What is stored, if not `stores`, is the sums of the scan blocks.
   void phase(std::string name, int last, bool stores) {
-    ValueId group = c_.begin_phase(std::move(name), ceil_div(count_, tile_.together) * tile_.pieces.count), piece = -1;
-    if (tile_.pieces.count > 1) std::tie(group, piece) = c_.divide(group, nest_.size(tile_.pieces.count));
+    const auto [group, piece] = piece_of(c_.begin_phase(std::move(name), ceil_div(count_, tile_.together) * pieces_.count));
     first_line_ = c_.mul(group, c_.literal(tile_.together));
     carry_.clear();
     for (int l = 0; l <= last; ++l) {
@@ -176,11 +169,7 @@ class Tiles : Staged {
       for (Value v : reductions(l)) open(v, stores || l < last);
     }
     ValueId begin = c_.literal(0), end = nest_.extent(serial_);
-    if (piece >= 0) {
-      const ValueId of_piece = nest_.size(tile_.pieces.steps * ir::kScanBlock);
-      begin = c_.mul(piece, of_piece);
-      end = c_.piece_end(begin, of_piece, end);
-    }
+    if (piece >= 0) std::tie(begin, end) = ends_of(piece, pieces_.steps * ir::kScanBlock);
     c_.loop(begin, end, tile_.width, [&](ValueId base) {
       for (int l = 0; l <= last; ++l) {
         elements(l, base, stores);
@@ -202,9 +191,9 @@ class Tiles : Staged {
       return;
     }
     ScanLine::Earlier earlier;
-    if (tile_.pieces.count > 1 && is_started) {
+    if (is_split() && is_started) {
       earlier = [this, v](ValueId at) { return b_.load(sums_.at(v), block_of_line(at), 1); };
-    } else if (tile_.pieces.count > 1) {
+    } else if (is_split()) {
       earlier = [this, v](ValueId) { return c_.reducer(v).identity().value; };
     }
     by_run_.try_emplace(v, c_, v, 1, length_, std::move(earlier));
@@ -239,10 +228,7 @@ class Tiles : Staged {
   }
 
   void elements(int l, ValueId base, bool stores) {
-    std::vector<Value> instrs;
-    for (Value v : full(l)) {
-      if (stores || nest_.instr(v).op != Op::Store) instrs.push_back(v);
-    }
+    const std::vector<Value> instrs = of_element(l, stores);
     each_element([&](const Element& e) {
       const ValueId line = c_.add(first_line_, e.in_block), position = c_.add(base, e.in_tile);
       const ValueId before_end = length_ % tile_.width == 0 ? -1 : c_.less(position, nest_.extent(serial_));
@@ -404,14 +390,9 @@ class Tiles : Staged {
     c_.end_phase();
   }
 
-  Context& c_;
-  bool along_;  // neighbours in memory belong to the same line
-  std::vector<int> lines_;
-  int serial_;
-  int64_t count_, length_;
-  int64_t blocks_;  // scan blocks of a line
-  bool by_runs_;
-  int loops_ = 0;  // that have scans
+  const bool along_;      // neighbours in memory belong to the same line
+  const int64_t blocks_;  // scan blocks of a line
+  const bool by_runs_;
   const TileShape tile_;
   int64_t ahead_ = 1;
   std::map<Value, int32_t> kept_;           // the tiles: values that a later loop reads, and scans
@@ -425,13 +406,16 @@ class Tiles : Staged {
 
 }  // namespace
 
-LinePieces pieces_of_tiles(const ir::Kernel& kernel, const ir::GpuTarget& target) {
-  return choose_tile(kernel, target, loops_of(kernel)).pieces;
+Choice choose_scan_in_tiles(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  TilePlan plan{loops_of(kernel)};
+  plan.tile = choose_tile(kernel, target, plan.loops);
+  return {plan.tile.pieces.count > 1 ? ScanProgram::TilesSplit : ScanProgram::Tiles, std::move(plan)};
 }
 
 void scan_in_tiles(Context& c) {
-  c.loops = loops_of(c.kernel);
-  Tiles(c).lower();
+  auto& plan = std::any_cast<TilePlan&>(c.plan);
+  c.loops = std::move(plan.loops);
+  Tiles(c, plan.tile).lower();
 }
 
 }  // namespace tenon::passes::gpu
