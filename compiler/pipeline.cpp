@@ -12,9 +12,7 @@
 namespace tenon::compiler {
 namespace {
 
-using ir::Node;
-using ir::NodeRef;
-using ir::Op;
+using ir::Node, ir::NodeRef, ir::Op;
 
 constexpr StepInfo kHide = {"hide-constants", "constants whose value is no part of the code become inputs"};
 constexpr StepInfo kShow = {"show-constants", "the constants come back"};

@@ -54,6 +54,9 @@ std::span<const KernelPass> kernel_passes();
 // wherever it then divides less; nothing if there is none. Maps walk the same points, in another order.
 std::optional<ir::Kernel> split_axes(const ir::Kernel& kernel);
 
+// Writes f(axis, extent) in the place of each axis, in all indices and guards.
+void substitute_axes(ir::Kernel& kernel, const std::function<ir::Index(int axis, int64_t extent)>& f);
+
 // Called with each stage's name and text provider when a dump is wanted.
 using PassObserver = std::function<void(std::string_view pass, const std::function<std::string()>& text)>;
 // All that are for the target; the kernel is verified in the end, and after each pass for an observer.

@@ -106,7 +106,7 @@ std::function<Index(int, int64_t)> Group::parts_of_merged(const std::vector<int>
     product *= extents.back();
   }
   return [run, parts = ir::unflatten(Index::axis(run.back(), product), extents)](int id, int64_t size) {
-    const auto it = std::find(run.begin(), run.end(), id);
+    const auto it = std::ranges::find(run, id);
     return it == run.end() ? Index::axis(id, size) : parts[it - run.begin()];
   };
 }

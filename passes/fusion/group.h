@@ -66,7 +66,7 @@ class Group {
   std::optional<Scan> scan;
   std::optional<Contraction> contraction;
   std::optional<Update> update;
-  bool repeated = false;  // one of many that do the same: it has been merged with those of its team (siblings.cpp)
+  bool repeated = false;  // one of many that do the same: it has been merged with those of its batch (siblings.cpp)
   bool turned = false;    // its root is a copy across the lines of what it copies, in which order it stores nothing else
   bool call = false;      // one node, or several results of the same operands; it has no axes
   Form form;              // what the schedules are asked about

@@ -18,9 +18,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::Node;
-using ir::NodeRef;
-using ir::Op;
+using ir::Node, ir::NodeRef, ir::Op;
 
 // As far as its views say.
 bool lies_along_rows(const Node* x) {

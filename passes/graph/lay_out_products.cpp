@@ -24,9 +24,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::Node;
-using ir::NodeRef;
-using ir::Op;
+using ir::Node, ir::NodeRef, ir::Op;
 
 bool is_view_of_product(const Node& node) { return node.op() == Op::Permute && node.inputs()[0]->op() == Op::Dot; }
 
@@ -57,7 +55,7 @@ bool joins_moved_dims(const Node& reshape) {
 template <typename Test>
 bool all_readers(const Readers& readers, const Node* node, const Test& test) {
   const auto& of_node = readers.at(node);
-  return std::all_of(of_node.begin(), of_node.end(), [&](const Node* reader) { return reader && test(*reader); });
+  return std::ranges::all_of(of_node, [&](const Node* reader) { return reader && test(*reader); });
 }
 
 // The last two dims exchanged.
@@ -134,7 +132,7 @@ ir::Graph lay_out_products(const ir::Graph& graph) {
     const Node* source = node->inputs()[0];
     return (source->op() == Op::Reshape ? source->inputs()[0] : source)->op() == Op::Dot;
   };
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), moves_product)) return graph;
+  if (std::ranges::none_of(graph.nodes, moves_product)) return graph;
   return copy_into_rows(turn_products(put_ones_first(graph)));
 }
 

@@ -19,10 +19,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::Dims;
-using ir::Node;
-using ir::NodeRef;
-using ir::Op;
+using ir::Dims, ir::Node, ir::NodeRef, ir::Op;
 
 constexpr int64_t kPiece = 8;  // halves of 16 bytes
 

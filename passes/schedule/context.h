@@ -28,6 +28,7 @@ struct Choice {
 };
 
 int64_t product_of(const ir::Kernel& kernel, std::span<const int> axes);  // of their extents
+Value contraction_of(const ir::Kernel& kernel);                           // the one that it has
 
 class Context {
   std::vector<std::shared_ptr<const ir::LoopTree>> trees_;  // of `known`
@@ -74,11 +75,12 @@ class Context {
   // Where a piece of `length` stops that begins at or before `end`. begin + length might not fit the index type, as the sum of
   // an index and a literal below gpu/context.cpp's kOverhang does.
   ValueId piece_end(ValueId begin, ValueId length, ValueId end) { return add(begin, minimum(length, sub(end, begin))); }
+  ValueId multiply_add(ValueId x, ValueId y, ValueId acc);  // of any numbers: fused if they are floats
   // linear = quotient * divisor + remainder; gives both
   std::pair<ValueId, ValueId> divide(ValueId linear, ValueId divisor);
 
-  // Splits a linear index over the `outer` axes and a last number below `count`. Binds the axes; gives their row-major point, -1
-  // if there are none, and the number.
+  // Splits a linear index over the `outer` axes and a last number below `count`. Binds the axes; gives their row-major point,
+  // if there are any, and the number.
   std::pair<ValueId, ValueId> bind_outer(std::span<const int> outer, ValueId linear, int64_t count);
 
   // Opens a phase of `count` iterations, each costing `ns`, and a scope for it; gives the iteration's number.
@@ -92,6 +94,15 @@ class Context {
     const ValueId position = builder.begin_for(begin, end, step, unroll);
     in_scope([&] { body(position); });
     builder.end_for();
+  }
+  // The same, for the compiler to unroll.
+  template <typename Body>
+  void unrolled(ValueId begin, ValueId end, int64_t step, const Body& body) {
+    loop(begin, end, step, body, true);
+  }
+  template <typename Body>
+  void unrolled(int64_t count, const Body& body) {
+    unrolled(literal(0), literal(count), 1, body);
   }
   template <typename Body>
   void in_scope(const Body& body) {

@@ -83,7 +83,7 @@ std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) co
     for (size_t u = static_cast<size_t>(v) + 1; u < kernel.instrs.size(); ++u) {
       const Instr& in = kernel.instrs[u];
       const bool later = in.level == Level::Full || ir::is_reduce(in.op) || available[u] > l + 1;
-      if (later && std::find(in.args.begin(), in.args.end(), v) != in.args.end()) return true;
+      if (later && std::ranges::find(in.args, v) != in.args.end()) return true;
     }
     return false;
   };
@@ -126,7 +126,7 @@ std::vector<std::pair<int, int>> pairs_where(const ir::Kernel& kernel, const Acc
       const ir::KernelBuffer& in = kernel.buffers[b];
       const ir::KernelBuffer& out = kernel.buffer(store.slot);
       if (in.role != ir::Role::In || in.numel != out.numel || ir::item_size(in.dtype) != ir::item_size(out.dtype)) continue;
-      bool same = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& i) {
+      bool same = std::ranges::all_of(kernel.instrs, [&](const Instr& i) {
         return i.op != Op::Load || i.slot != static_cast<int>(b) ||
                (i.index == store.index && i.guards.empty() && i.scale == 0 && i.level == store.level);
       });
@@ -139,7 +139,7 @@ std::vector<std::pair<int, int>> pairs_where(const ir::Kernel& kernel, const Acc
       const std::set<int>& of = sources.of[pair.store];
       pair.rank = of.contains(pair.in) ? of.size() : kernel.buffers.size() + 1;
     }
-    std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) { return a.rank < b.rank; });
+    std::ranges::stable_sort(pairs, [](const Pair& a, const Pair& b) { return a.rank < b.rank; });
   }
   std::vector<std::pair<int, int>> result;
   for (const Pair& pair : pairs) result.emplace_back(pair.out, pair.in);
@@ -158,7 +158,7 @@ std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel, const 
 std::vector<std::pair<int, int>> in_place_results(const ir::Kernel& kernel, const ReduceLoops& plan) {
   // Threads of the same row that store nothing may read what is stored there already: no note and no address may come of that.
   const auto acts = [](const Instr& in) { return in.op == Op::Check || (in.op == Op::Load && in.scale != 0); };
-  if (std::any_of(kernel.instrs.begin(), kernel.instrs.end(), acts)) return {};
+  if (std::ranges::any_of(kernel.instrs, acts)) return {};
   // Nor may an element of the row, of which those after a reduction are in another loop. Only a reduction makes the threads of a row wait
   // for each other: a store before it may come before another thread's load.
   const bool reduces = std::ranges::any_of(kernel.instrs, [](const Instr& in) { return ir::is_reduce(in.op); });

@@ -14,11 +14,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::CpuTarget;
-using ir::GpuTarget;
-using ir::Op;
-using ir::Target;
-using ir::TargetKind;
+using ir::CpuTarget, ir::GpuTarget, ir::Op, ir::Target, ir::TargetKind;
 using Answer = Schedule::Answer;
 
 constexpr Answer kTakes{Schedule::Fit::Takes}, kNotApplicable{Schedule::Fit::NotApplicable};
@@ -122,7 +118,7 @@ Answer calls_attention_of_warps(const Form& form, const Target& target) {
 
 Answer calls_products(const Form& form, const Target& target) {
   const auto& gpu = std::get<GpuTarget>(target);
-  if (!form.call || std::find(gpu.library.begin(), gpu.library.end(), *form.call) == gpu.library.end()) return kNotApplicable;
+  if (!form.call || std::ranges::find(gpu.library, *form.call) == gpu.library.end()) return kNotApplicable;
   if (form.product && !gpu::library_is_faster(*form.product, gpu))
     return refuses("a kernel of its own is faster than a call of the library");
   return kTakes;
@@ -309,7 +305,7 @@ WindowOrder window_order(const Form::Product& product, int64_t copied_bytes, con
 std::optional<ProductCosts> product_costs(const Form::Product& product, const Target& target) {
   const auto* gpu = std::get_if<GpuTarget>(&target);
   if (!gpu || !ir::is_float(product.dtype)) return std::nullopt;
-  if (std::find(gpu->library.begin(), gpu->library.end(), Op::Dot) == gpu->library.end()) return std::nullopt;
+  if (std::ranges::find(gpu->library, Op::Dot) == gpu->library.end()) return std::nullopt;
   return gpu::product_costs(product, *gpu);
 }
 

@@ -25,11 +25,11 @@ void along_columns(Context& c, Value load, const PackedTile& tile, const Panel& 
     nest.bind(tile.rows, row);
     const ValueId place = panel.row(c, row);
     each_vector([&](int q) {
-      nest.set_mask(q + 1 == tile.vectors ? tile.mask : -1);
+      nest.set_mask(q + 1 == tile.vectors ? tile.mask : kAlways);
       nest.emit(load);
       c.builder.store(panel.buffer, c.offset(place, int64_t{q} * nest.lanes()), nest.vector(load));
     });
-    nest.set_mask(-1);
+    nest.set_mask(kAlways);
   });
 }
 
@@ -46,7 +46,7 @@ void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& pan
   const ValueId width = c.literal(int64_t{tile.vectors} * lanes_of_columns),
                 reach = tile.end < 0 ? width : c.minimum(width, c.sub(tile.end, tile.begin));
   c.loop(c.literal(0), reach, lanes, [&](ValueId block) {
-    const ValueId first = c.add(tile.begin, block), last = tile.end < 0 ? -1 : c.sub(tile.end, c.literal(1));
+    const ValueId first = c.add(tile.begin, block), last = tile.end < 0 ? kNone : c.sub(tile.end, c.literal(1));
     for (int j = 0; j < lanes; ++j) {
       const ValueId column = c.offset(first, j);
       nest.set_sub(j);

@@ -72,7 +72,7 @@ void lower_transpose(Context& c) {
     if (in.op == Op::Load && in.guards.empty() && in.scale == 0 && along.ok && along.value == 1 && across.ok && across.value != 0) {
       const int64_t pitch = kTileInner + 64 / ir::item_size(in.dtype);  // a cache line more: not a multiple of many cache sets
       const int64_t count = (kTileOuter + packed_slack(c, v, other)) * pitch;
-      packed[v] = {c.builder.add_buffer({"tile" + std::to_string(packed.size()), in.dtype, Space::Local, -1, count}), -1, pitch};
+      packed[v] = {c.fixed_buffer("tile" + std::to_string(packed.size()), in.dtype, Space::Local, count), kZero, pitch};
     } else {
       direct.push_back(v);
     }

@@ -106,13 +106,13 @@ void Attention::begin(const std::string& name, const Matrix& own, TileExtents ti
 }
 
 int32_t Attention::buffer(const std::string& name, Space space, int64_t count, DType dtype) {
-  return b_.add_buffer({name + std::to_string(b_.tree().buffers.size()), dtype, space, -1, count});
+  return c_.fixed_buffer(name + std::to_string(b_.tree().buffers.size()), dtype, space, count);
 }
 
 ValueId Attention::infinity() { return number(-std::numeric_limits<double>::infinity()); }
 
 ValueId Attention::inside(const Matrix& m, ValueId row, int rows, ValueId element, int64_t elements) {
-  return both(below(row, m, rows), m.width == elements ? -1 : c_.less(element, width(m)));
+  return both(below(row, m, rows), m.width == elements ? kAlways : c_.less(element, width(m)));
 }
 
 ValueId Attention::place_of(const Matrix& m, ValueId row, ValueId element) {

@@ -161,7 +161,7 @@ class Scatter {
   const ir::Dims& shape_;  // of index and value
   size_t dim_;
   ir::Dims result_, value_, index_;  // strides
-  int32_t keys_ = -1, order_ = -1;
+  int32_t keys_ = kNone, order_ = kNone;
 };
 
 }  // namespace

@@ -38,8 +38,8 @@ class Sorter {
       cut_ = wanted_end < kSortedTile;
       kept_ = cut_ ? wanted_end : kSortedTile;
     }
-    keys_ = b_.add_buffer({"keys0", l_.key, Space::Shared, -1, tile_});
-    places_ = b_.add_buffer({"places0", DType::I32, Space::Shared, -1, tile_});
+    keys_ = c_.fixed_buffer("keys0", l_.key, Space::Shared, tile_);
+    places_ = c_.fixed_buffer("places0", DType::I32, Space::Shared, tile_);
     if (runs_ == 1) return;
     length_ = cut_ ? runs_ * kept_ : l_.count;
     from_ = scratch(l_.lines * length_);
@@ -66,11 +66,11 @@ class Sorter {
     Slot slot;
     if (runs_ == 1) {
       const auto [line, at] = c_.divide(s, c_.nest.size(run_));
-      slot = {c_.add(c_.mul(block, c_.nest.size(tile_ / run_)), line), -1, at, -1};
+      slot = {c_.add(c_.mul(block, c_.nest.size(tile_ / run_)), line), kNone, at, kNone};
       slot.exists = b_.op(Op::And, {c_.less(slot.line, c_.nest.size(l_.lines)), c_.less(at, c_.nest.size(l_.count))});
     } else {
       const auto [line, run] = c_.divide(block, c_.nest.size(runs_));
-      slot = {line, run, c_.add(c_.mul(run, c_.literal(kSortedTile)), s), -1};
+      slot = {line, run, c_.add(c_.mul(run, c_.literal(kSortedTile)), s), kNone};
       slot.exists = c_.less(slot.at, c_.nest.size(l_.count));
     }
     return slot;
@@ -87,13 +87,10 @@ class Sorter {
   // body(i) for i of 0..count that are this thread's.
   template <typename Body>
   void share(int64_t count, const Body& body) {
-    c_.loop(
-        c_.literal(0), c_.literal(count), c_.target.threads,
-        [&](ValueId base) {
-          const ValueId i = c_.add(base, c_.thread());
-          c_.nest.when(c_.below(i, count, c_.target.threads), [&] { body(i); });
-        },
-        true);
+    c_.unrolled(c_.literal(0), c_.literal(count), c_.target.threads, [&](ValueId base) {
+      const ValueId i = c_.add(base, c_.thread());
+      c_.nest.when(c_.below(i, count, c_.target.threads), [&] { body(i); });
+    });
   }
 
   void sort_tiles() {
@@ -173,7 +170,7 @@ class Sorter {
       const ValueId second = b_.op(Op::Eq, {odd, c_.literal(1)});
       const ValueId rank = c_.add(i, before_in_other(c_.sub(item, at), run, second, key));
       if (next_runs == 1) return write(line, rank, key, place);
-      c_.nest.when(cut_ ? c_.less(rank, c_.nest.size(kept_)) : -1, [&, line = line, pair = pair] {
+      c_.nest.when(cut_ ? c_.less(rank, c_.nest.size(kept_)) : kAlways, [&, line = line, pair = pair] {
         const ValueId start = c_.add(c_.mul(line, c_.nest.size(next_length)), c_.mul(pair, c_.nest.size(next_kept)));
         b_.store(to_.keys, c_.add(start, rank), key);
         b_.store(to_.places, c_.add(start, rank), place);
@@ -222,7 +219,7 @@ class Sorter {
   int64_t kept_ = 0;                                // keys of a run, of all but a line's last one at least
   int64_t length_ = 0;                              // keys of a line, in all its runs
   int32_t keys_, places_;
-  Runs from_{-1, -1}, to_{-1, -1};
+  Runs from_{kNone, kNone}, to_{kNone, kNone};
 };
 
 // Signed numbers in whose order the elements sort: floats by sign and magnitude, so that both zeros are 0; every nan is the

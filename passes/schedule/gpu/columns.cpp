@@ -81,7 +81,7 @@ class Columns : ColumnStages {
     while (tile * bytes > c_.target.static_shared_bytes() && tile > kTileColumns) tile /= 2;
     const int64_t together = std::min(kTileColumns, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(columns_))));
     std::vector<AccumulatorBuffers> tiles;
-    for (Value v : reductions(l)) tiles.push_back(c_.reducer(v).buffers("tile" + std::to_string(v), Space::Shared, -1, tile));
+    for (Value v : reductions(l)) tiles.push_back(c_.reducer(v).buffers("tile" + std::to_string(v), Space::Shared, tile));
 
     const ValueId block = c_.begin_phase("columns" + std::to_string(l), ceil_div(columns_, together));
     const ValueId first = c_.mul(block, c_.literal(together));

@@ -8,6 +8,8 @@
 
 namespace tenon::passes::gpu {
 
+constexpr int kVector = 4;  // neighbours that a thread moves as one: 16 bytes, if they have four each
+
 struct Context : passes::Context {
   const ir::GpuTarget& target;
   ReduceLoops loops;
@@ -27,11 +29,11 @@ struct Context : passes::Context {
     nest.when(below(item, count, target.threads), [&] { body(item); });
     end_phase();
   }
-  // Whether item < count, where `together` of them start at once; -1 if that is certain.
-  ValueId below(ValueId item, int64_t count, int64_t together) { return count % together == 0 ? -1 : less(item, nest.size(count)); }
+  // Whether item < count, where `together` of them start at once.
+  ValueId below(ValueId item, int64_t count, int64_t together) { return count % together == 0 ? kAlways : less(item, nest.size(count)); }
 
  private:
-  ValueId thread_ = -1;
+  ValueId thread_ = kNone;
 };
 
 // Blocks of so many threads, with so many registers each, that a multiprocessor has registers for: at least one, at most `blocks`.

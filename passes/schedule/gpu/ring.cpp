@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "passes/schedule/gpu/quads.h"
+#include "passes/schedule/gpu/vector_access.h"
 
 namespace tenon::passes::gpu {
 
@@ -54,7 +54,7 @@ Ring::Ring(Context& c, const Tile& tile, int k, bool zero_filled, Operand& left,
   for (Operand* side : {left_, right_}) {
     Panel& panel = *side->panel;
     const std::string name = side == left_ ? "left0" : "right0";
-    panel.shared = b_.add_buffer({name, panel.dtype, Space::Shared, -1, panel.stage() * stages_, false, stages_});
+    panel.shared = b_.add_buffer({name, panel.dtype, Space::Shared, kNone, panel.stage() * stages_, false, stages_});
     find_vectors(*side);
   }
 }
@@ -62,7 +62,7 @@ Ring::Ring(Context& c, const Tile& tile, int k, bool zero_filled, Operand& left,
 // Copied asynchronously, by 16 bytes, or through registers: halves four at a time, others one by one.
 void Ring::choose_pieces(Operand& side) {
   const Panel& panel = *side.panel;
-  const int axis = side.along_depth ? k_ : side.axes.empty() ? -1 : side.axes.back();
+  const int axis = side.along_depth ? k_ : side.axes.empty() ? kNoAxis : side.axes.back();
   const auto together = static_cast<int>(kPieceBytes / ir::item_size(panel.dtype));
   const bool as_it_lies = panel.k_innermost == side.along_depth && panel.pitch % together == 0;
   side.copied = as_it_lies && side.chain.size() == 1 && side.chain[0] == side.value &&
@@ -118,7 +118,7 @@ void Ring::begin(Operand& side) {
   if (side.together > 1) near = c_.mul(near, c_.literal(side.together));
   if (side.together > 1 && !side.copied) {
     const std::string name = "vector" + std::to_string(c_.out.tree.buffers.size());
-    side.vector = b_.add_buffer({name, side.panel->dtype, Space::Local, -1, side.together});
+    side.vector = c_.fixed_buffer(name, side.panel->dtype, Space::Local, side.together);
   }
   side.depth = side.along_depth ? near : far;
   const ValueId first = side.along_depth ? far : near;
@@ -220,7 +220,7 @@ void Ring::take(Operand& side, ValueId slice) {
 
 // Which loads read the neighbours of a piece as one vector: all of these are inside, or none.
 void Ring::find_vectors(Operand& side) {
-  const int axis = side.along_depth ? k_ : side.axes.empty() ? -1 : side.axes.back();
+  const int axis = side.along_depth ? k_ : side.axes.empty() ? kNoAxis : side.axes.back();
   if (side.copied || side.together != kVector || axis < 0 || c_.extent(axis) % kVector != 0) return;
   const std::vector<bool> varies = varying_along(c_.kernel, axis);
   for (Value v : side.chain) {
@@ -245,11 +245,11 @@ void Ring::pick(const Operand& side, const std::vector<ValueId>& vectors, int ro
   }
 }
 
-// So many k; past the last one the last ones again. Gives whether they are inside, if anyone asks; else -1.
+// So many k; past the last one the last ones again. Gives whether they are inside, if anyone asks.
 ValueId Ring::bind_k(ValueId k, int64_t count) {
   const bool ragged = depth_ % tile_.depth != 0;
   nest_.bind(k_, ragged ? c_.minimum(k, c_.sub(nest_.extent(k_), c_.literal(count))) : k);
-  return ragged && zero_filled_ ? c_.less(k, nest_.extent(k_)) : -1;
+  return ragged && zero_filled_ ? c_.less(k, nest_.extent(k_)) : kAlways;
 }
 
 ValueId Ring::or_zero(const Operand& side, ValueId inside) {

@@ -39,7 +39,7 @@ int64_t contiguous_bytes(const ir::Kernel& kernel, int axis) {
 
 // Row-level stores are done by whoever takes a line, and whole.
 bool stores_rows(const ir::Kernel& kernel) {
-  return std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& i) { return i.op == Op::Store && i.level == Level::Row; });
+  return std::ranges::any_of(kernel.instrs, [](const Instr& i) { return i.op == Op::Store && i.level == Level::Row; });
 }
 
 void one_by_one(Value, const std::function<void(int)>& f) { f(0); }
@@ -106,8 +106,7 @@ class ScanColumns : Scan {
 }  // namespace
 
 bool scans_are_associative(const ir::Kernel& kernel) {
-  return std::all_of(kernel.instrs.begin(), kernel.instrs.end(),
-                     [](const Instr& i) { return !ir::is_scan(i.op) || ir::scan_is_associative(i.op, i.dtype); });
+  return std::ranges::all_of(kernel.instrs, [](const Instr& i) { return !ir::is_scan(i.op) || ir::scan_is_associative(i.op, i.dtype); });
 }
 
 LinePieces cut_lines(int64_t lines, int64_t steps, int64_t fewest, int64_t at_once) {
@@ -128,7 +127,7 @@ Scan::Scan(Context& c, LinePieces pieces)
 }
 
 std::pair<ValueId, ValueId> Scan::piece_of(ValueId number) {
-  if (!is_split()) return {number, -1};
+  if (!is_split()) return {number, kNone};
   return c_.divide(number, nest_.size(pieces_.count));
 }
 

@@ -44,9 +44,9 @@ class Scan : protected Staged {
   Scan(Context& c, LinePieces pieces);
   void each(Value, const std::function<void(int)>& f) override { f(0); }
   bool is_split() const { return pieces_.count > 1; }
-  // The number of a line, or of some lines, and that of its piece, -1 where lines are whole.
+  // The number of a line, or of some lines, and that of its piece, none where lines are whole.
   std::pair<ValueId, ValueId> piece_of(ValueId number);
-  // Where a piece of so many elements begins and ends, or a line where `piece` is -1.
+  // Where a piece of so many elements begins and ends, or a line where `piece` is kNone.
   std::pair<ValueId, ValueId> ends_of(ValueId piece, int64_t elements);
   // The loop's instructions for an element, with or without stores.
   std::vector<Value> of_element(int l, bool stores) const;

@@ -68,11 +68,11 @@ class ScanGroups : Scan {
 
  private:
   void keep(Value v) {
-    if (kept_.count(v) == 0) kept_[v] = b_.add_buffer({"kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, shape_.items});
+    if (kept_.count(v) == 0) kept_[v] = c_.fixed_buffer("kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, shape_.items);
   }
   void keep_scan(Value v) {
     keep(v);
-    if (shape_.is_block) totals_[v] = c_.reducer(v).buffers("totals" + std::to_string(v), Space::Shared, -1, 2 * warps_);
+    if (shape_.is_block) totals_[v] = c_.reducer(v).buffers("totals" + std::to_string(v), Space::Shared, 2 * warps_);
     if (is_split()) of_pieces_[v] = c_.partials(v, Space::Global, count_ * pieces_.count);
   }
 
@@ -92,7 +92,7 @@ class ScanGroups : Scan {
     carry_ = read_up_to(last);
     emit_values(0);
     if (stores && has_stores(0)) {
-      const ValueId first = piece < 0 ? -1 : b_.op(Op::Eq, {piece, c_.literal(0)});
+      const ValueId first = piece < 0 ? kAlways : b_.op(Op::Eq, {piece, c_.literal(0)});
       nest_.when(first, [&] { once([&] { emit_stores(0); }); });
     }
     for (int l = 0; l <= last; ++l) {
@@ -155,28 +155,25 @@ class ScanGroups : Scan {
   // This thread's elements of a tile, and what its scans begin from; past the end that is their identity.
   void elements(int l, ValueId base, bool stores) {
     const std::vector<Value> instrs = of_element(l, stores);
-    c_.loop(
-        c_.literal(0), c_.literal(shape_.items), 1,
-        [&](ValueId item) {
-          const ValueId position = c_.add(c_.add(base, first_), c_.mul(item, c_.literal(kWarp)));
-          ValueId inside = within_;
-          if (length_ % shape_.tile != 0) {
-            inside = c_.less(position, nest_.extent(serial_));
-            if (within_ >= 0) inside = b_.op(Op::And, {inside, within_});
-          }
-          for (Value v : reductions(l)) {
-            if (inside >= 0) b_.store(kept_.at(v), item, c_.reducer(v).identity().value);
-          }
-          nest_.when(inside, [&] {
-            nest_.bind(serial_, position);
-            point(l, instrs, [&](int) { return item; });
-            for (Value v : reductions(l)) b_.store(kept_.at(v), item, nest_.get(nest_.instr(v).args[0]));
-          });
-        },
-        true);
+    c_.unrolled(shape_.items, [&](ValueId item) {
+      const ValueId position = c_.add(c_.add(base, first_), c_.mul(item, c_.literal(kWarp)));
+      ValueId inside = within_;
+      if (length_ % shape_.tile != 0) {
+        inside = c_.less(position, nest_.extent(serial_));
+        if (within_ >= 0) inside = b_.op(Op::And, {inside, within_});
+      }
+      for (Value v : reductions(l)) {
+        if (inside >= 0) b_.store(kept_.at(v), item, c_.reducer(v).identity().value);
+      }
+      nest_.when(inside, [&] {
+        nest_.bind(serial_, position);
+        point(l, instrs, [&](int) { return item; });
+        for (Value v : reductions(l)) b_.store(kept_.at(v), item, nest_.get(nest_.instr(v).args[0]));
+      });
+    });
   }
 
-  ValueId combine(Value v, ValueId a, ValueId b) { return c_.reducer(v).combine({a, -1}, {b, -1}).value; }
+  ValueId combine(Value v, ValueId a, ValueId b) { return c_.reducer(v).combine({a}, {b}).value; }
 
   // x of this thread after those of the group's threads in the warp before it.
   ValueId scan_in_warp(Value v, ValueId x) {
@@ -190,17 +187,14 @@ class ScanGroups : Scan {
     for (Value v : reductions(l)) {
       const bool alone = !shape_.is_block && length_ <= shape_.group;
       const ValueId so_far = shape_.is_block ? b_.var(c_.reducer(v).identity().value) : carries_.at(v).value;
-      c_.loop(
-          c_.literal(0), c_.literal(shape_.items), 1,
-          [&](ValueId item) {
-            ValueId x = scan_in_warp(v, b_.load(kept_.at(v), item, 1));
-            if (!alone) {
-              x = combine(v, b_.get(so_far), x);
-              b_.set(so_far, shuffled(b_, x, last_thread));
-            }
-            b_.store(kept_.at(v), item, x);
-          },
-          true);
+      c_.unrolled(shape_.items, [&](ValueId item) {
+        ValueId x = scan_in_warp(v, b_.load(kept_.at(v), item, 1));
+        if (!alone) {
+          x = combine(v, b_.get(so_far), x);
+          b_.set(so_far, shuffled(b_, x, last_thread));
+        }
+        b_.store(kept_.at(v), item, x);
+      });
       runs[v] = so_far;
     }
     if (!shape_.is_block || reductions(l).empty()) return;
@@ -210,9 +204,7 @@ class ScanGroups : Scan {
     leave_totals(reductions(l), places, [&](Value v) { return b_.get(runs.at(v)); });
     for (Value v : reductions(l)) {
       const ValueId before = take_totals(v, places);
-      c_.loop(
-          c_.literal(0), c_.literal(shape_.items), 1,
-          [&](ValueId item) { b_.store(kept_.at(v), item, combine(v, before, b_.load(kept_.at(v), item, 1))); }, true);
+      c_.unrolled(shape_.items, [&](ValueId item) { b_.store(kept_.at(v), item, combine(v, before, b_.load(kept_.at(v), item, 1))); });
     }
   }
 
@@ -259,7 +251,7 @@ class ScanGroups : Scan {
     ValueId back, has;  // the thread at a distance, and whether the group has it
   };
   std::vector<Step> steps_;
-  ValueId warp_ = -1, lane_in_warp_ = -1, lane_ = -1, line_ = -1, within_ = -1, first_ = -1;
+  ValueId warp_ = kNone, lane_in_warp_ = kNone, lane_ = kNone, line_ = kNone, within_ = kAlways, first_ = kNone;
 };
 
 }  // namespace

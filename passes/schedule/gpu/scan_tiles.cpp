@@ -47,7 +47,7 @@ int64_t power_of_two_to(int64_t n) { return static_cast<int64_t>(std::bit_floor(
 
 // Whether lines can be cut: not if some scan has one order only.
 bool is_cuttable(const ir::Kernel& kernel) {
-  return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& i) {
+  return std::ranges::all_of(kernel.instrs, [](const Instr& i) {
     return !ir::is_scan(i.op) || ir::scan_is_associative(i.op, i.dtype) || ir::scan_by_runs(i.op, i.dtype);
   });
 }
@@ -122,7 +122,7 @@ class Tiles : Scan {
         tile_(tile) {
     c_.out.tree.resident = tile_.resident;
     const auto buffer = [&](const char* name, Value v, Space space, int64_t count) {
-      return b_.add_buffer({name + std::to_string(v), nest_.instr(v).dtype, space, -1, count});
+      return c_.fixed_buffer(name + std::to_string(v), nest_.instr(v).dtype, space, count);
     };
     for (Value v : kept_values(plan_)) kept_[v] = buffer("kept", v, Space::Shared, tile_.rows * pitch());
     ahead_ = std::min(kAhead, tile_.row);
@@ -223,15 +223,14 @@ class Tiles : Scan {
     const bool unrolls =
         tile_.together * tile_.width % c_.target.threads == 0 && c_.kernel.instrs.size() <= kUnrolled;  // all loads are under way at once
     if (!unrolls) return c_.loop(c_.thread(), count, c_.target.threads, with);
-    c_.loop(
-        c_.literal(0), count, c_.target.threads, [&](ValueId first) { with(c_.add(first, c_.thread())); }, true);
+    c_.unrolled(c_.literal(0), count, c_.target.threads, [&](ValueId first) { with(c_.add(first, c_.thread())); });
   }
 
   void elements(int l, ValueId base, bool stores) {
     const std::vector<Value> instrs = of_element(l, stores);
     each_element([&](const Element& e) {
       const ValueId line = c_.add(first_line_, e.in_block), position = c_.add(base, e.in_tile);
-      const ValueId before_end = length_ % tile_.width == 0 ? -1 : c_.less(position, nest_.extent(serial_));
+      const ValueId before_end = length_ % tile_.width == 0 ? kAlways : c_.less(position, nest_.extent(serial_));
       nest_.when(c_.below(line, count_, tile_.together), [&] {
         nest_.when(before_end, [&] {
           nest_.bind_linear(lines_, line);
@@ -254,10 +253,8 @@ class Tiles : Scan {
     const ValueId zero = c_.literal(0), few = c_.literal(ahead_), first = c_.mul(row, c_.literal(pitch()));
     c_.loop(zero, end, ahead_, [&](ValueId from) {
       const ValueId place = c_.add(first, from);
-      c_.loop(
-          zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(kept_.at(v), c_.add(place, k), 1)); }, true);
-      c_.loop(
-          zero, few, 1, [&](ValueId k) { b_.store(kept_.at(v), c_.add(place, k), step(b_.load(read_.at(v), k, 1))); }, true);
+      c_.unrolled(zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(kept_.at(v), c_.add(place, k), 1)); });
+      c_.unrolled(zero, few, 1, [&](ValueId k) { b_.store(kept_.at(v), c_.add(place, k), step(b_.load(read_.at(v), k, 1))); });
     });
   }
   // The end of a row that begins at a position, in lines of `length`.
@@ -270,7 +267,7 @@ class Tiles : Scan {
     for (Value v : reductions(l)) {
       if (!goes_by_runs(v)) {
         nest_.when(has_line(), [&] {
-          const auto step = [&](ValueId x) { return c_.reducer(v).take(registers_.at(v), {x, -1}).value; };
+          const auto step = [&](ValueId x) { return c_.reducer(v).take(registers_.at(v), {x}).value; };
           if (tile_.runs == 1) return walk_row(v, c_.thread(), row_end(), step);
           c_.loop(c_.literal(0), c_.literal(tile_.runs), 1, [&](ValueId run) {
             walk_row(v, row_of(run, c_.thread()), end_of_row(c_.add(base, c_.mul(run, c_.literal(tile_.row))), length), step);
@@ -311,7 +308,7 @@ class Tiles : Scan {
       const Accumulator sum = reduce.open(reduce.identity());
       const ValueId run = exclusive ? c_.thread() : b_.quotient(c_.thread(), c_.literal(tile_.together));
       walk_row(v, c_.thread(), end_of_row(c_.add(base, c_.mul(run, c_.literal(tile_.row))), length), [&](ValueId x) {
-        const ValueId before = reduce.read(sum).value, after = reduce.take(sum, {x, -1}).value;
+        const ValueId before = reduce.read(sum).value, after = reduce.take(sum, {x}).value;
         return exclusive ? before : after;
       });
       b_.store(totals_.at(v), c_.thread(), reduce.read(sum).value);
@@ -323,15 +320,13 @@ class Tiles : Scan {
   void pass_totals(Value v, int64_t count, const Row& row, const Pass& pass) {
     const ValueId zero = c_.literal(0), few = c_.literal(std::min(ahead_, count));
     c_.loop(zero, c_.literal(count), std::min(ahead_, count), [&](ValueId from) {
-      c_.loop(
-          zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(totals_.at(v), row(c_.add(from, k)), 1)); }, true);
-      c_.loop(
-          zero, few, 1, [&](ValueId k) { b_.store(totals_.at(v), row(c_.add(from, k)), pass(b_.load(read_.at(v), k, 1))); }, true);
+      c_.unrolled(zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(totals_.at(v), row(c_.add(from, k)), 1)); });
+      c_.unrolled(zero, few, 1, [&](ValueId k) { b_.store(totals_.at(v), row(c_.add(from, k)), pass(b_.load(read_.at(v), k, 1))); });
     });
   }
 
   ValueId after_earlier(Value v, ValueId row, ValueId place) {
-    return c_.reducer(v).combine({b_.load(totals_.at(v), row, 1), -1}, {b_.load(kept_.at(v), place, 1), -1}).value;
+    return c_.reducer(v).combine({b_.load(totals_.at(v), row, 1)}, {b_.load(kept_.at(v), place, 1)}).value;
   }
 
   void add_earlier_runs(int l) {
@@ -379,7 +374,7 @@ class Tiles : Scan {
               v, tile_.rows, [](ValueId row) { return row; },
               [&](ValueId total) {
                 const ValueId before = reduce.read(spans).value;
-                reduce.take(spans, {total, -1});
+                reduce.take(spans, {total});
                 return before;
               });
         });
@@ -401,7 +396,7 @@ class Tiles : Scan {
   std::map<Value, int32_t> sums_;           // [line, scan block], then what comes before each
   std::map<Value, Accumulator> registers_;  // of a line, its thread's
   std::map<Value, ScanLine> by_run_;        // the same, of those by runs
-  ValueId first_line_ = -1;
+  ValueId first_line_ = kNone;
 };
 
 }  // namespace
