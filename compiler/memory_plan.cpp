@@ -95,8 +95,8 @@ class Planner {
     return last;
   }
 
-  // In the order in which they begin: whoever takes over a place then knows that all who could be there are
-  // placed.
+  // In the order in which they begin: when a value takes over a place, all values that could be there have
+  // theirs.
   std::vector<int32_t> temporaries() const {
     std::vector<int32_t> result;
     for (size_t v = 0; v < values_.size(); ++v) {
@@ -165,7 +165,7 @@ class Planner {
     while (!arena_ends_.empty() && arena_ends_.top().first < begin) {
       const int32_t v = arena_ends_.top().second;
       arena_ends_.pop();
-      if (replaced_[v]) continue;  // whoever took over is there
+      if (replaced_[v]) continue;  // the value that took over is there
       int64_t first = plan_.places[v].offset, last = first + aligned(at(v).bytes);
       auto next = gaps_.lower_bound(first);
       if (next != gaps_.end() && next->first == last) {

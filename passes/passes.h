@@ -1,5 +1,4 @@
-// The passes over graphs and kernels, by name and in order. What runs before, between and after them, compiler/pipeline.h
-// has.
+// The passes over graphs and kernels, by name and in order. compiler/pipeline.h has what runs before, between and after them.
 #pragma once
 
 #include <functional>

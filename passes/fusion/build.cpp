@@ -44,8 +44,8 @@ class Build {
       axis_[a] = kernel_.axis(kernel_.add_axis(text, axis.extent, AxisKind::Parallel));
     }
     if (group_.reduction) number("r", group_.reduction->axes, AxisKind::Inner);
-    if (group_.scan) number("s", {group_.scan->axis}, AxisKind::Serial);
-    if (group_.contraction) number("c", group_.contraction->axes, AxisKind::Contract);
+    if (group_.scan) number("s", {*group_.scan}, AxisKind::Serial);
+    if (group_.contraction) number("c", {*group_.contraction}, AxisKind::Contract);
     for (size_t a = 0; a < axis_.size(); ++a) {
       const Index same = Index::axis(static_cast<int>(a), group_.extent(static_cast<int>(a)));
       renumbered_ = renumbered_ || !(axis_[a] == same);

@@ -93,10 +93,10 @@ void Group::reduce_along(ir::ReduceTree tree, std::vector<int> along) {
 
 void Group::scan_along(int axis) {
   axes[axis].kind = AxisKind::Serial;
-  scan = Scan{axis};
+  scan = axis;
 }
 
-void Group::contract(int64_t extent) { contraction = Contraction{{add_axis(extent, AxisKind::Contract)}}; }
+void Group::contract(int64_t extent) { contraction = add_axis(extent, AxisKind::Contract); }
 
 std::function<Index(int, int64_t)> Group::parts_of_merged(const std::vector<int>& run) const {
   std::vector<int64_t> extents;

@@ -1,5 +1,5 @@
-// Whether a node joins the group of its readers. What maps can express is decided here; whether a schedule takes what
-// comes out, the table of schedules says (passes/schedule/schedule.h).
+// Whether a node joins the group of its readers. This file decides what maps can express; the table of schedules says whether a
+// schedule takes what comes out (passes/schedule/schedule.h).
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -12,8 +12,8 @@ namespace tenon::passes::fusion {
 
 namespace {
 
-// Elements of a cat that a kernel which reduces it would also store: of fewer a copy is as fast, and leaves the kernel the code that it has
-// for other operands. Of more the kernel takes two thirds of the time.
+// Elements of a cat that a kernel which reduces it would also store: a copy of fewer is as fast, and leaves the kernel the code that it has
+// for other operands. With more the kernel takes two thirds of the time.
 constexpr int64_t kFewCopied = 1 << 13;
 
 std::string dim_text(size_t dim) { return "dim " + std::to_string(dim); }
@@ -193,7 +193,7 @@ class Join {
     if (!into().is_permutation(*node_, map(), into().points())) return refuse("the scan's result is read through a view", viewed_dim());
     const auto dim = static_cast<size_t>(node_->ints()[0]);
     const int axis = map()[dim].axes()[0];
-    if (into().scan && into().scan->axis != axis) return refuse("the two scans run along different dims", dim_text(dim));
+    if (into().scan && *into().scan != axis) return refuse("the two scans run along different dims", dim_text(dim));
     if (!accepted()) return false;
     into().scan_along(axis);
     return true;
@@ -328,7 +328,7 @@ class Join {
   // --- maps
 
   // Whether a product takes the node in, its bias mostly, and its reader, which orders its points, does not take the product. So the
-  // products of layers are one kernel, whoever reads them.
+  // products of layers are one kernel, whatever reads them.
   bool is_epilogue_of_product() {
     if (node_->op() != Op::Add || !(into().reduction || into().scan)) return false;
     return std::ranges::any_of(node_->inputs(), [&](const Node* operand) {

@@ -40,7 +40,7 @@ class Pair {
     if (a_.update || b_.update) return "one of its readers writes into a buffer that exists";
     if (a_.scan.has_value() != b_.scan.has_value()) return "one of its readers walks its lines in order, the other does not";
     if (!to_) return "its readers run over different points";
-    if (a_.scan && !is_one(a_.scan->axis, b_.scan->axis)) return "its readers scan different dims";
+    if (a_.scan && !is_one(*a_.scan, *b_.scan)) return "its readers scan different dims";
     if (const char* reason = reductions_apart()) return reason;
     if (!accepts(merged_form(), groups_.options().target_of(node_->device())).accepted)
       return "no schedule takes what its readers would be together";

@@ -1,4 +1,4 @@
-// Products are stored as they are read. One of which only the transpose is read is computed transposed, as the gradient of keys that
+// Products are stored as they are read. A product is computed transposed if only its transpose is read, as the gradient of keys that
 // were transposed for their product with queries:
 //
 //   %d = dot %a, %b : f32[16,64]                   %0 = permute %b [1,0] : f32[64,32]
@@ -6,8 +6,8 @@
 //   return %t                                      %2 = dot %0, %1 : f32[64,16]
 //                                                  return %2
 //
-// One whose dims are only read in another order and joined, as the heads of an attention are, is stored in that order: the cast to its
-// own type is an operation that takes the product in. Whoever reads it then finds rows, and divides no index.
+// A product whose dims are only read in another order and joined, as the heads of an attention are, is stored in that order: the cast
+// to its own type is an operation that takes the product in. A reader then finds rows, and divides no index.
 //
 //   %d = dot %a, %b : f32[4,64,16]                 %d = dot %a, %b : f32[4,64,16]
 //   %p = permute %d [1,0,2] : f32[64,4,16]  ->     %p = permute %d [1,0,2] : f32[64,4,16]

@@ -58,9 +58,16 @@ ir::Graph rebuild(const ir::Graph& graph, const Remake& remake) {
   return result;
 }
 
+ir::Graph rebuild_some(const ir::Graph& graph, const std::function<bool(const Node&)>& is_wanted, const Remake& remake) {
+  if (std::ranges::none_of(graph.nodes, [&](const NodeRef& node) { return is_wanted(*node); })) return graph;
+  return rebuild(graph, [&](const Node& node, std::span<const NodeRef> operands) {
+    return is_wanted(node) ? remake(node, operands) : remake_as_is(node, operands);
+  });
+}
+
 Readers readers_of(const ir::Graph& graph) {
   Readers readers;
-  for (const NodeRef& node : graph.nodes) readers[node.get()];  // also those that nobody reads any more
+  for (const NodeRef& node : graph.nodes) readers[node.get()];  // also those that have no readers any more
   for (const ir::Node* node : ir::topological_order(graph.outputs)) {
     for (const ir::Node* operand : node->inputs()) readers[operand].push_back(node);
   }

@@ -1,6 +1,6 @@
 // For each warp one walk over a phase's statements, as its first thread goes: sizes are known, and so are loops' bounds and most
-// conditions. Counted are the instructions that a thread starts, and the cycles for which it waits for memory, for other threads and
-// for barriers.
+// conditions. The walk counts the instructions that a thread starts, and the cycles for which it waits for memory, for other threads
+// and for barriers.
 #include "passes/schedule/block_time.h"
 
 #include <algorithm>

@@ -118,7 +118,7 @@ int32_t Context::buffer_of(const std::string& name, DType dtype, Space space, in
 }
 
 AccumulatorBuffers Context::partials(Value reduction, Space space, int64_t count) {
-  return reducer(reduction).buffers("part" + std::to_string(out.tree.buffers.size()), space, nest.size_slot(count), 0);
+  return reducer(reduction).buffers("part" + std::to_string(out.tree.buffers.size()), space, 0, nest.size_slot(count));
 }
 
 ValueId Context::multiply_add(ValueId x, ValueId y, ValueId acc) {

@@ -4,6 +4,7 @@
 
 #include <any>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "passes/schedule/lowered.h"
@@ -19,11 +20,13 @@ struct CodeLengths {
   std::vector<int64_t> numbers;  // sizes, or factors of some; see Context::length
 };
 
-// Which program takes a kernel of those for its kind, and what the program takes over from the choice.
+// Which of the programs for a kind of kernels takes a kernel, by its number, and what the choice has found out, which the program uses.
+template <typename T>
+concept ProgramName = std::is_enum_v<T> || std::is_same_v<T, bool>;
 struct Choice {
   int program;
   std::any plan;
-  template <typename Program>
+  template <ProgramName Program>
   Choice(Program chosen, std::any found = {}) : program(static_cast<int>(chosen)), plan(std::move(found)) {}
 };
 
@@ -42,7 +45,7 @@ class Context {
   const KnownLowered known;
   ir::TreeBuilder builder;
   Nest nest;
-  std::any plan;  // of the choice that has taken the program; see Choice
+  std::any plan;  // of the choice of this program
 
   int64_t extent(int axis) const { return kernel.extent(axis); }
   std::vector<int> axes(AxisKind kind) const { return ir::axes_of(kernel, kind); }
@@ -54,6 +57,10 @@ class Context {
     return buffer_of(name, dtype, space, nest.size_slot(count));
   }
   int32_t buffer_of(const std::string& name, DType dtype, Space space, int32_t slot);
+  // A buffer of `count` elements, which is a part of the code.
+  int32_t fixed_buffer(std::string name, DType dtype, Space space, int64_t count) {
+    return builder.add_buffer({std::move(name), dtype, space, kNone, count});
+  }
   AccumulatorBuffers partials(Value reduction, Space space, int64_t count);
 
   // --- code that serves other lengths

@@ -159,8 +159,8 @@ std::vector<std::pair<int, int>> in_place_results(const ir::Kernel& kernel, cons
   // Threads of the same row that store nothing may read what is stored there already: no note and no address may come of that.
   const auto acts = [](const Instr& in) { return in.op == Op::Check || (in.op == Op::Load && in.scale != 0); };
   if (std::ranges::any_of(kernel.instrs, acts)) return {};
-  // Nor may an element of the row, of which those after a reduction are in another loop. Only a reduction makes the threads of a row wait
-  // for each other: a store before it may come before another thread's load.
+  // An element of the row may not come of it either; elements after a reduction are in another loop. Only a reduction makes the threads
+  // of a row wait for each other: a store before it may come before another thread's load.
   const bool reduces = std::ranges::any_of(kernel.instrs, [](const Instr& in) { return ir::is_reduce(in.op); });
   return pairs_where(kernel, [&](size_t s) {
     if (kernel.instrs[s].level != Level::Row) return false;

@@ -172,7 +172,7 @@ void Nest::prepare(std::span<const Value> instrs) {
   }
 }
 
-// Divisions of a vector are dear, and no compiler finds them in a loop under conditions.
+// Divisions of a vector are costly, and no compiler finds them in a loop under conditions.
 void Nest::prepare_lanes(const Index& index, DType type) {
   for (size_t t = 0; t < index.terms().size(); ++t) {
     const Index::Term& term = index.terms()[t];
@@ -423,6 +423,12 @@ void Nest::emit(Value v) {
     }
   }
   set(v, result);
+}
+
+void Nest::emit_new(std::span<const Value> values) {
+  for (Value v : values) {
+    if (instr(v).op == Op::Store || !known(v)) emit(v);
+  }
 }
 
 }  // namespace tenon::passes

@@ -81,6 +81,7 @@ class Nest {
   ValueId get(Value v);                                                // as it is: scalar, or vector if it varies
   ValueId vector(Value v);                                             // splat if scalar
   void emit(Value v);                                                  // computes it (or stores) here
+  void emit_new(std::span<const Value> values);                        // those that are not known yet, and all stores
   ValueId position(ValueId index) { return cast(index, DType::I64); }  // as a value of the kernel
   ValueId position_of(Value v) { return place(instr(v)); }             // of a load or store; of lane 0
   ValueId inside(Value v) { return uniform_condition(v); }             // what its guards say of all lanes

@@ -81,7 +81,7 @@ Accumulator Reducer::fold(std::vector<Accumulator> parts) {
   return a;
 }
 
-AccumulatorBuffers Reducer::buffers(const std::string& name, Space space, int32_t size, int64_t count) {
+AccumulatorBuffers Reducer::buffers(const std::string& name, Space space, int64_t count, int32_t size) {
   AccumulatorBuffers made{b_.add_buffer({name, dtype_, space, size, count})};
   if (is_total_) made.beside = b_.add_buffer({name + "_rest", dtype_, space, size, count});
   if (has_index()) made.beside = b_.add_buffer({name + "_at", DType::I64, space, size, count});

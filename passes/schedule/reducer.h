@@ -1,5 +1,5 @@
-// The arithmetic of reductions in loop trees, for schedules of all devices. What a reduction is, ir/op/ops.def says; the
-// order in which schedules combine is that of ir::ReduceTree.
+// The arithmetic of reductions in loop trees, for schedules of all devices. ir/op/ops.def says what a reduction is; ir::ReduceTree
+// has the order in which schedules combine.
 #pragma once
 
 #include <string>
@@ -45,7 +45,7 @@ class Reducer {
   Accumulator take(Accumulator registers, Accumulator element);  // combines it into them; gives what they hold then
 
   // Buffers of `count` elements, or of as many as size parameter `size` says.
-  AccumulatorBuffers buffers(const std::string& name, Space space, int32_t size, int64_t count);
+  AccumulatorBuffers buffers(const std::string& name, Space space, int64_t count, int32_t size = kNone);
   Accumulator load(AccumulatorBuffers from, ValueId at, int lanes = 1, ValueId mask = kAlways);
   void store(AccumulatorBuffers to, ValueId at, Accumulator value, ValueId mask = kAlways);
 

@@ -1,6 +1,6 @@
 // Schedules: a kernel (after run_kernel_passes) or a call becomes a loop tree for one device. Shapes turn into size
 // parameters. All schedules stand in one table, and beside them what the runtime's library computes. Fusion asks
-// the table before it merges; lower() takes the first schedule that accepts the work and suits it.
+// the table before it merges; lower() takes the first schedule that accepts and picks the work.
 #pragma once
 
 #include <any>

@@ -1,5 +1,5 @@
 // The reductions and scans of a kernel, loop after loop, for schedules of all devices: what is the same wherever a loop runs and
-// whoever takes its elements. A schedule derives from Staged, RowStages (the Lanes tree) or ColumnStages, opens the loops or
+// whichever threads take its elements. A schedule derives from Staged, RowStages (the Lanes tree) or ColumnStages, opens the loops or
 // threads, and asks here for what stands in them.
 #pragma once
 
@@ -40,8 +40,11 @@ class Staged {
   // `place` says where carried values lie.
   using Place = std::function<ValueId(int q)>;
   void point(int l, std::span<const Value> instrs, const Place& place);
-  std::map<Value, int32_t> carry_;  // values that are carried -> their buffers
-  // They have room for whole vectors, and nobody else's values lie behind: no masks, for a processor that reads what it has just
+  std::map<Value, int32_t> carry_;         // values that are carried -> their buffers
+  void keep(Space space, int64_t count) {  // makes these, with `count` elements each
+    for (Value v : plan_.carried) carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, space, count);
+  }
+  // They have room for whole vectors, and no other values lie behind: no masks, for a processor that reads what it has just
   // written under a mask waits until it is in the cache.
   bool carries_whole_ = false;
 

@@ -90,7 +90,6 @@ class Attention {
   ValueId vector(int32_t buffer, ValueId place) { return b_.load(buffer, place, lanes_); }
   ValueId splat(ValueId x) { return b_.splat(x, lanes_); }
   ValueId wide(ValueId x) { return b_.type(x).dtype == sums_ ? x : b_.op(Op::Cast, {x}, sums_); }
-  ValueId both(ValueId a, ValueId b) { return a < 0 ? b : b < 0 ? a : b_.op(Op::And, {a, b}); }
   // Positions from `first` on, one a lane.
   ValueId positions(ValueId first) {
     const ValueId from = b_.op(Op::Cast, {first}, DType::I32), one = b_.constant(ir::constant(DType::I32, int64_t{1}));
@@ -234,10 +233,10 @@ class Attention {
     const ValueId key = c_.add(in.first_key, row);
     ValueId s = b_.op(Op::Mul, {product, number(ir::attention_scale(node_.ints()))});
     ValueId seen = exists ? kAlways : b_.op(Op::Lt, {position(key), position(in.end)});
-    if (causal_) seen = both(seen, b_.op(Op::Le, {position(key), in.query_positions}));
+    if (causal_) seen = c_.nest.both(seen, b_.op(Op::Le, {position(key), in.query_positions}));
     if (mask_.buffer >= 0) {
       const ValueId element = mask_element(in, row, exists ? key : c_.minimum(key, c_.sub(in.end, c_.literal(1))));
-      if (b_.tree().buffers[static_cast<size_t>(mask_.buffer)].dtype == DType::Bool) seen = both(seen, element);
+      if (b_.tree().buffers[static_cast<size_t>(mask_.buffer)].dtype == DType::Bool) seen = c_.nest.both(seen, element);
       else s = b_.op(Op::Add, {s, element});
     }
     return seen < 0 ? s : b_.op(Op::Where, {seen, s, infinity()});

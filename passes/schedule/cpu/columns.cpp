@@ -182,10 +182,6 @@ class Columns : ColumnStages {
   }
 
  private:
-  void keep(Space space, int64_t count) {
-    for (Value v : plan_.carried) carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, space, count);
-  }
-
   // The code for any count takes up to four times as long for a block or less: it is not used where it runs often, or for many columns.
   void know_count() {
     constexpr int64_t kManyColumns = 16384;
@@ -199,7 +195,7 @@ class Columns : ColumnStages {
     is_rest_ = vectors * nest_.lanes() < tiles_.width();
   }
   double ns_of(int64_t rows) const { return c_.ns_per_element * static_cast<double>(rows * tiles_.width()) + 20; }
-  // Among rows as wide as a tile.
+  // The place among rows as wide as a tile.
   ValueId carried_place(ValueId row, int q) override {
     if (split_) return global_place(row, q);
     return c_.offset(c_.mul(row, c_.literal(tiles_.width())), int64_t{q} * nest_.lanes());

@@ -479,8 +479,8 @@ class Contraction {
 
   int accumulators_of_row() const { return vectors_ * tile_.lines; }
 
-  // Rows begin..end, `rows` at a time, each with its accumulators. Vector q of row r is a sub-vector of the nest. Behind the last
-  // row of all it is computed again: no more addresses, and no mask.
+  // Rows begin..end, `rows` at a time, each with its accumulators. Vector q of row r is a sub-vector of the nest. The last
+  // row of all is computed again for those behind it: no more addresses, and no mask.
   void row_group(ValueId begin, ValueId end, int rows, bool whole, const Panel& panel) {
     const int vectors = accumulators_of_row();
     c_.loop(begin, end, rows, [&](ValueId at) {
@@ -625,9 +625,7 @@ class Contraction {
 
   // An operand at the bound k, row and columns.
   ValueId operand(Value v) {
-    for (Value u : v == left_ ? left_chain_ : right_chain_) {
-      if (!nest_.known(u)) nest_.emit(u);
-    }
+    nest_.emit_new(v == left_ ? left_chain_ : right_chain_);
     return column_ < 0 ? nest_.get(v) : nest_.vector(v);
   }
   // The first lane of a product that is the same in all columns.
@@ -643,9 +641,7 @@ class Contraction {
         nest_.set_sub(r * vectors + q);
         nest_.set(contract_, nest_.varies(contract_) ? product(q) : first_lane(product(q)));
         nest_.set_mask(mask_of(q));
-        for (Value v : epilogue_) {
-          if (nest_.instr(v).op == Op::Store || !nest_.known(v)) nest_.emit(v);
-        }
+        nest_.emit_new(epilogue_);
         nest_.set_mask(kAlways);
       }
       nest_.set_sub(0);
@@ -720,7 +716,7 @@ class FilledAxes {
     }
   }
 
-  // Before the columns. Whether another operand of the epilogue changes from row to row nobody sees: a bias does not.
+  // Before the columns. Nothing tells whether another operand of the epilogue changes from row to row: a bias does not.
   void fill_row() {
     const int row = column_;
     substitute_axes(kernel_, [&](int a, int64_t extent) { return Index::axis(a < row ? a : a + 1, extent); });

@@ -35,9 +35,9 @@ void along_columns(Context& c, Value load, const PackedTile& tile, const Panel& 
 
 constexpr int kTurned = 16;  // rows and columns that are turned at once, at most: more is ever more code
 
-// Past the last column it is read again, past the last row the panel has room: neither is asked for. One loop, masked
-// throughout, and a block turned by halves: whole vectors apart, and each row of the block woven from all columns, would be
-// eight times the code.
+// The last column is read again in the place of those past it, and the panel has room past the last row: neither is asked for. One
+// loop, masked throughout, and a block turned by halves: whole vectors apart, and each row of the block woven from all columns, would
+// be eight times the code.
 void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& panel) {
   Nest& nest = c.nest;
   const int lanes_of_columns = nest.lanes(), lanes = std::min(lanes_of_columns, kTurned);

@@ -49,7 +49,7 @@ class LaneLoops : protected RowStages {
     if (is_small_) c.out.better_often = many || length_ >= kFewElements;
   }
 
-  // Not for rows side by side: a processor follows so few by itself, and hints for each held it up.
+  // It does not pay for rows side by side: a processor follows so few by itself, and hints for each held it up.
   void ask_ahead() {
     for (const auto& full : plan_.full) {
       for (Value v : full) {
@@ -357,10 +357,6 @@ class Rows : LaneLoops {
   }
 
  private:
-  void keep(Space space, int64_t count) {
-    for (Value v : plan_.carried) carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, space, count);
-  }
-
   void loops_of_row() {
     for (int l = 0; l < plan_.loops; ++l) {
       emit_rows(l);
@@ -430,7 +426,7 @@ class Rows : LaneLoops {
   // --- rows side by side: each is a sub-vector of the nest
 
   // How many rows pay: as many as leave half the registers free, where all is read as it lies and something
-  // is shared. Not with a masked loop as well: four times that code takes longer to compile than it saves.
+  // is shared. A masked loop as well does not pay: four times that code takes longer to compile than it saves.
   int rows_together() {
     if (rows_.empty() || plan_.loops != 1 || plan_.full[0].size() > kShortBody || length_ % group_ != 0) return 1;
     const std::vector<bool> apart = varying_along(c_.kernel, rows_.back());

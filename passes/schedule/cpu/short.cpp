@@ -72,7 +72,7 @@ std::optional<Block> block_of(const ir::Kernel& kernel, const Instr& in, const S
     seen[place] = true;
     block.which.push_back(static_cast<int>(place));
   }
-  // A place that nobody asks for may lie behind the end of the buffer.
+  // A place that nothing asks for may lie behind the end of the buffer.
   if (std::ranges::find(seen, false) != seen.end()) return {};
   return block;
 }

@@ -70,7 +70,6 @@ class Attention {
   ValueId number(double value) { return b_.constant(ir::constant(sums_, value)); }
   ValueId infinity();  // less than all
   ValueId wide(ValueId x) { return b_.type(x).dtype == sums_ ? x : b_.op(Op::Cast, {x}, sums_); }
-  ValueId both(ValueId a, ValueId b) { return a < 0 ? b : b < 0 ? a : b_.op(Op::And, {a, b}); }
   ValueId count(const Matrix& m) { return b_.size(m.count_size); }
   ValueId width(const Matrix& m) { return b_.size(m.width_size); }
   ValueId depth(const Matrix& m) { return b_.size(m.depth_size); }

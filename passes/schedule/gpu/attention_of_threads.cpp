@@ -114,7 +114,7 @@ class AttentionOfThreads : public Attention {
     return over_group(c_, kColumnGroups, lane_, x, [&](ValueId a, ValueId b) { return b_.op(op, {a, b}); });
   }
 
-  // --- staging: `rows` rows of a matrix from `first` on; what it has not is 0
+  // --- staging: `rows` rows of a matrix from `first` on; elements that it does not have are 0
 
   // Four elements of a row, or one: body(element's number, value).
   template <typename Body>
@@ -222,7 +222,7 @@ class AttentionOfThreads : public Attention {
     multiply(depth(other), own_, own_offset, other_, tile_.columns() + kBank, Columns(tile_.columns()), sums);
   }
 
-  // What `values` has of each score, times the rows of `other` from `first` on, is added to `sums`.
+  // Adds the numbers in `values`, one for each score, times the rows of `other` from `first` on, to `sums`.
   void multiply_scores(int32_t values, const Matrix& other, ValueId first, int32_t sums) {
     const Columns columns(other.width);
     each_score([&](ValueId i, ValueId j, ValueId at) {
@@ -301,7 +301,7 @@ class AttentionOfThreads : public Attention {
     if (lse) {
       each(tile_.of_rows, [&](ValueId i) {
         const ValueId first_thread = b_.op(Op::Eq, {place_, c_.literal(0)});
-        c_.nest.when(both(first_thread, below(row(i), query_, tile_.rows())), [&] {
+        c_.nest.when(c_.nest.both(first_thread, below(row(i), query_, tile_.rows())), [&] {
           const ValueId of_row = b_.op(Op::Add, {b_.load(most, i, 1), elementary(c_, Op::Log, b_.load(sum, i, 1))});
           b_.store(*lse, c_.add(bases_[static_cast<size_t>(*lse)], row(i)), of_row);
         });

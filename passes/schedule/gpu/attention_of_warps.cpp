@@ -217,7 +217,7 @@ class AttentionOfWarps : public Attention {
     });
   }
 
-  // `scores`, rounded to the operands' type, times the rows of `other`, is added to `sums`.
+  // Adds `scores`, rounded to the operands' type, times the rows of `other`, to `sums`.
   void multiply_scores(int32_t scores, int32_t other, ValueId stage, bool values, int32_t sums) {
     const int64_t width = values ? heads_.value_depth : heads_.depth;
     const TileReader& read = *readers_[values ? 1 : 0].turned;

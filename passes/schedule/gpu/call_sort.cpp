@@ -8,7 +8,7 @@
 //   phase merge0.. pairs of runs become one: each key finds by bisection how many of the other run go before it. Keys and
 //                  places go to and fro between two buffers; the last phase writes the result.
 //
-// Who wants only the first few ranks keeps only so many of each run, so that all further phases are short.
+// If only the first few ranks are wanted, each run keeps only so many, so that all further phases are short.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -108,7 +108,7 @@ class Sorter {
     c_.end_phase();
   }
 
-  // What does not exist sorts behind all that does: its key is the greatest, its place greater than theirs.
+  // Elements that do not exist sort behind all that do: their key is the greatest, their place greater than those.
   void fill(ValueId block, ValueId s) {
     const Slot own = slot(block, s);
     const ValueId key = b_.var(greatest());
@@ -117,10 +117,7 @@ class Sorter {
     b_.store(places_, s, index_cast(c_, runs_ == 1 ? own.at : s, DType::I32));
   }
 
-  ValueId greatest() {
-    const int64_t most = l_.key == DType::I32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
-    return b_.constant(ir::constant(l_.key, most));
-  }
+  ValueId greatest() { return b_.constant(ir::constant(l_.key, greatest_of(l_.key))); }
 
   void exchange(ValueId t, ValueId u) {
     const ValueId one = c_.literal(1), half = b_.op(Op::Shl, {one, c_.sub(t, u)}), low = b_.op(Op::Sub, {half, one});
@@ -141,7 +138,7 @@ class Sorter {
     });
   }
 
-  // What has come to a slot goes to the result, or to its run.
+  // The element that has come to a slot goes to the result, or to its run.
   void take(ValueId block, ValueId s) {
     const Slot own = slot(block, s);
     const ValueId key = b_.load(keys_, s, 1), place = index_cast(c_, b_.load(places_, s, 1), c_.out.tree.index_type);
@@ -187,19 +184,12 @@ class Sorter {
     const ValueId kept = c_.nest.size(kept_), length = c_.nest.size(length_), one = c_.literal(1);
     const ValueId other = b_.op(Op::Where, {second, c_.sub(run, one), c_.add(run, one)});
     const ValueId begin = c_.minimum(c_.mul(other, kept), length), end = c_.piece_end(begin, kept, length);
-    const ValueId low = b_.var(begin), high = b_.var(end);
-    c_.loop(c_.literal(0), c_.nest.size(std::bit_width(static_cast<uint64_t>(kept_))), 1, [&](ValueId) {
-      const ValueId from = b_.get(low), to = b_.get(high);
-      c_.nest.when(c_.less(from, to), [&] {
-        const ValueId middle = c_.add(from, b_.quotient(c_.sub(to, from), c_.literal(2)));
-        const ValueId there = b_.load(from_.keys, c_.add(line_start, middle), 1);
-        const ValueId equal = b_.op(Op::And, {second, b_.op(Op::Eq, {there, key})});
-        const ValueId goes_before = b_.op(Op::Or, {c_.less(there, key), equal});
-        b_.set(low, b_.op(Op::Where, {goes_before, c_.add(middle, one), from}));
-        b_.set(high, b_.op(Op::Where, {goes_before, to, middle}));
-      });
+    const ValueId past = first_beyond(c_, begin, end, kept_, [&](ValueId place) {
+      const ValueId there = b_.load(from_.keys, c_.add(line_start, place), 1);
+      const ValueId equal = b_.op(Op::And, {second, b_.op(Op::Eq, {there, key})});
+      return b_.op(Op::Or, {c_.less(there, key), equal});
     });
-    return c_.sub(b_.get(low), begin);
+    return c_.sub(past, begin);
   }
 
   // Writes to the result, if the rank is wanted.
@@ -237,9 +227,8 @@ ValueId key_of(Context& c, ValueId x, bool descending) {
     const ValueId whole = index_cast(c, b.op(Op::Bitcast, {x}, bits), key), magnitude = b.op(Op::And, {whole, number(but_sign)});
     const ValueId negative = c.less(whole, number(0));
     const auto infinity = static_cast<int64_t>(ir::constant(dtype, std::numeric_limits<double>::infinity()).bits);
-    const int64_t most = key == DType::I32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
     result = b.op(Op::Where, {negative, b.op(Op::Neg, {magnitude}), magnitude});
-    result = b.op(Op::Where, {b.op(Op::Gt, {magnitude, number(infinity)}), number(most), result});
+    result = b.op(Op::Where, {b.op(Op::Gt, {magnitude, number(infinity)}), number(greatest_of(key)), result});
   }
   return descending ? b.op(Op::Not, {result}) : result;
 }

@@ -198,23 +198,23 @@ class Contraction : ContractionPlan {
     c_.each_item("outputs", c_.product(axes), [&](ValueId item) {
       nest_.bind_linear(axes, item);
       for (const Operand* side : {&left_, &right_}) {
-        emit(side->hoisted);
+        nest_.emit_new(side->hoisted);
         nest_.prepare(side->chain);
       }
       const ValueId acc = b_.var(b_.constant(zero()));
       const auto chain = [&](ValueId begin, ValueId end) {
         c_.loop(begin, end, 1, [&](ValueId k) {
           nest_.bind(k_, k);
-          emit(left_.chain);
-          emit(right_.chain);
+          nest_.emit_new(left_.chain);
+          nest_.emit_new(right_.chain);
           b_.set(acc, c_.multiply_add(nest_.get(left_.value), nest_.get(right_.value), b_.get(acc)));
         });
       };
       nest_.set(contract_, of_chains(acc, chain));
-      emit(of_batch_);
-      emit(of_row_);
-      emit(of_column_);
-      emit(of_element_);
+      nest_.emit_new(of_batch_);
+      nest_.emit_new(of_row_);
+      nest_.emit_new(of_column_);
+      nest_.emit_new(of_element_);
     });
   }
 
@@ -231,8 +231,8 @@ class Contraction : ContractionPlan {
     const int32_t acc = c_.fixed_buffer("acc0", dtype, Space::Local, sums);
     c_.ask_for_blocks(2, sums + t.places + kOtherRegisters);
     begin_windows();
-    emit(of_batch_);
-    emit(right_.hoisted);
+    nest_.emit_new(of_batch_);
+    nest_.emit_new(right_.hoisted);
     stage_image(image, height);
     stage_filters(filters, pitch);
     const auto [group, across] = c_.divide(c_.thread(), c_.literal(kWindowThreads / t.groups));
@@ -309,12 +309,6 @@ class Contraction : ContractionPlan {
 
   ir::Constant zero() const { return ir::constant(nest_.instr(contract_).dtype, int64_t{0}); }
 
-  void emit(const std::vector<Value>& values) {
-    for (Value v : values) {
-      if (nest_.instr(v).op == Op::Store || !nest_.known(v)) nest_.emit(v);
-    }
-  }
-
   // --- windows
 
   // Blocks that run at the same time share images.
@@ -353,7 +347,7 @@ class Contraction : ContractionPlan {
     }
   }
 
-  // Each element once, as the last of the block's rows that sees it does. Past the image's last row of places nothing sees it.
+  // Each element once, as the last of the block's rows that sees it does. Nothing sees elements past the image's last row of places.
   void stage_image(int32_t image, int64_t height) {
     const Windows& w = *windows_;
     const int64_t width = w.width(), rows = window_tile_->rows;
@@ -368,7 +362,7 @@ class Contraction : ContractionPlan {
       nest_.when(ragged ? c_.less(down, c_.literal(w.tap_row.extent)) : kAlways, [&, channel = channel] {
         bind_place(c_.add(right_.begin, row), column);
         nest_.bind(k_, c_.add(c_.add(c_.mul(channel, c_.literal(w.channel.stride)), c_.mul(down, c_.literal(w.tap_row.stride))), across));
-        emit(right_.chain);
+        nest_.emit_new(right_.chain);
         b_.store(image, at, nest_.get(right_.value));
       });
     });
@@ -384,8 +378,8 @@ class Contraction : ContractionPlan {
       if (left_.extent % window_tile_->filters() != 0) row = c_.minimum(row, nest_.size(left_.extent - 1));
       nest_.bind_linear(left_.axes, row);
       nest_.bind(k_, k);
-      emit(left_.hoisted);
-      emit(left_.chain);
+      nest_.emit_new(left_.hoisted);
+      nest_.emit_new(left_.chain);
       b_.store(filters, c_.add(c_.mul(k, c_.literal(pitch)), filter), nest_.get(left_.value));
     });
   }
@@ -428,14 +422,14 @@ class Contraction : ContractionPlan {
         const ValueId row = c_.add(right_.begin, down);
         nest_.when(c_.below(row, w.row.extent, t.rows), [&, column = column] {
           bind_place(row, column);
-          emit(of_column_);
+          nest_.emit_new(of_column_);
           c_.loop(none, filters, 1, [&](ValueId f) {
             const ValueId filter = c_.add(c_.add(left_.begin, first_filter), f);
             nest_.when(c_.below(filter, left_.extent, t.filters()), [&] {
               nest_.bind_linear(left_.axes, filter);
-              emit(of_row_);
+              nest_.emit_new(of_row_);
               nest_.set(contract_, b_.load(own, c_.add(c_.mul(f, c_.literal(kWindowThreads)), c_.thread()), 1));
-              emit(of_element_);
+              nest_.emit_new(of_element_);
             });
           });
         });
@@ -479,7 +473,7 @@ class Contraction : ContractionPlan {
     auto [down, across] = c_.divide(c_.thread(), c_.literal(columns));
     if (lanes > 1) across = c_.mul(across, c_.literal(lanes));
     const ValueId column = c_.add(right_.begin, across);
-    emit(of_batch_);
+    nest_.emit_new(of_batch_);
     lanes > 1 ? begin_vectors(column) : begin_column(column);
     c_.loop(c_.literal(0), c_.literal(sums_->strips), 1, [&, down = down, across = across](ValueId strip) {
       sums_->pass(strip);
@@ -490,10 +484,10 @@ class Contraction : ContractionPlan {
           nest_.when(c_.below(column, right_.extent, right_.panel->width), [&] {
             nest_.bind_linear(left_.axes, row);
             const ValueId product = c_.add(c_.mul(number, c_.literal(sums_->pitch)), across);
-            emit(of_row_);
+            nest_.emit_new(of_row_);
             if (lanes > 1) return store_vectors(VectorAccess::load(c_, sums_->shared, product, lanes));
             nest_.set(contract_, b_.load(sums_->shared, product, 1));
-            emit(of_element_);
+            nest_.emit_new(of_element_);
           });
         });
       });
@@ -503,7 +497,7 @@ class Contraction : ContractionPlan {
 
   void begin_column(ValueId column) {
     ring_->bind_within(right_, column, right_.last);
-    emit(of_column_);
+    nest_.emit_new(of_column_);
   }
 
   // --- the epilogue of neighbouring columns
@@ -542,7 +536,7 @@ class Contraction : ContractionPlan {
     const ValueId vector = b_.quotient(column, c_.literal(lanes_));
     first_column_ = c_.mul(c_.bind_outer(outer, vector, c_.extent(right_.axes.back()) / lanes_).second, c_.literal(lanes_));
     for (Value v : of_column_) {
-      if (!along_columns_[v]) emit({v});
+      if (!along_columns_[v]) nest_.emit_new({&v, 1});
     }
     c_.in_scope([&] {
       nest_.bind(right_.axes.back(), first_column_);
@@ -556,27 +550,20 @@ class Contraction : ContractionPlan {
     VectorAccess access(c_, lanes_);
     access.is(contract_, std::move(products));
     for (const auto& [v, vectors] : column_vectors_) access.is(v, vectors);
-    std::vector<Value> single;
+    std::vector<Value> moved, single;
     for (Value v : of_column_) {
       if (!loads_vector(v) && along_columns_[v]) single.push_back(v);
     }
     for (Value v : of_element_) {
-      const bool moves = nest_.instr(v).op == Op::Store || loads_vector(v);
-      if (!moves && along_columns_[v]) single.push_back(v);
-      if (!moves && !along_columns_[v]) emit({v});
+      if (nest_.instr(v).op == Op::Store || loads_vector(v)) moved.push_back(v);
+      else if (along_columns_[v]) single.push_back(v);
+      else nest_.emit_new({&v, 1});
     }
-    c_.in_scope([&] {
-      nest_.bind(right_.axes.back(), first_column_);
-      for (Value v : of_element_) {
-        const Instr& in = nest_.instr(v);
-        if (in.op == Op::Store) access.write(in.args[0], in.slot, nest_.position_of(v));
-        if (loads_vector(v)) access.read(v, in.slot, nest_.position_of(v));
-      }
-    });
+    access.move(moved, right_.axes.back(), first_column_);
     nest_.prepare(single);
     access.each([&](ValueId k) {
       nest_.bind(right_.axes.back(), c_.add(first_column_, k));
-      emit(single);
+      nest_.emit_new(single);
     });
   }
 

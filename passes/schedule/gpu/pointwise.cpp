@@ -64,14 +64,7 @@ void vector_body(Context& c, int axis, ValueId first, const Staged& staged = {})
     }
   }
   VectorAccess access(c);
-  c.in_scope([&] {
-    c.nest.bind(axis, first);
-    for (Value v : vectors) {
-      const Instr& instr = kernel.instr(v);
-      const ValueId place = c.nest.position_of(v);
-      instr.op == Op::Load ? access.read(v, instr.slot, place) : access.write(instr.args[0], instr.slot, place);
-    }
-  });
+  access.move(vectors, axis, first);
   c.nest.prepare(single);
   access.each([&](ValueId k) {
     c.nest.bind(axis, c.add(first, k));

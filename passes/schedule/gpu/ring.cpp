@@ -105,12 +105,6 @@ void Ring::each_row(const Operand& side, int count, const F& f) {
   nest_.set_sub(0);
 }
 
-void Ring::emit(const std::vector<Value>& values) {
-  for (Value v : values) {
-    if (!nest_.known(v)) nest_.emit(v);
-  }
-}
-
 // Binds the rows (columns) that a thread stages, and computes what stays the same for all k.
 void Ring::begin(Operand& side) {
   side.last = c_.sub(nest_.size(side.extent), c_.literal(1));
@@ -131,7 +125,7 @@ void Ring::begin(Operand& side) {
   each_row(side, side.copied && row_vectors ? 1 : rows_of_thread(side), [&](int r) {
     const ValueId row = c_.add(side.begin, c_.offset(first, int64_t{r} * (side.along_depth ? step(side) : 1)));
     bind_within(side, row, c_.offset(side.last, row_vectors ? r + 1 - side.together : 0));
-    emit(side.hoisted);
+    nest_.emit_new(side.hoisted);
     nest_.prepare(side.chain);
   });
 }
@@ -151,13 +145,13 @@ ValueId Ring::place(const Panel& panel, ValueId k, ValueId row) {
   return c_.add(c_.mul(line, c_.literal(panel.pitch)), element);
 }
 
-// Past the last row: the last row again. Threads that stage nothing may be past it too.
+// A row past the last one is the last one again. Threads that stage nothing may be past it too.
 void Ring::bind_within(const Operand& side, ValueId row, ValueId last) {
   if (side.extent % side.panel->width != 0 || pieces(side) < threads()) row = c_.minimum(row, last);
   nest_.bind_linear(side.axes, row);
 }
 
-// The pieces of a slice that the thread stages, to the stage.
+// Copies the pieces of a slice that the thread stages to the stage.
 void Ring::copy(Operand& side, ValueId slice, ValueId stage) {
   const Value load = side.value;
   nest_.when(stages(side), [&] {
@@ -175,7 +169,7 @@ void Ring::copy(Operand& side, ValueId slice, ValueId stage) {
   });
 }
 
-// What the thread has taken, to shared memory.
+// Puts what the thread has taken to shared memory.
 void Ring::give(Operand& side, ValueId stage) {
   nest_.when(stages(side), [&] {
     const ValueId base = c_.mul(stage, c_.literal(side.panel->stage()));
@@ -192,7 +186,7 @@ void Ring::give(Operand& side, ValueId stage) {
   });
 }
 
-// The elements of a slice that the thread stages, to registers.
+// Loads the elements of a slice that the thread stages to registers.
 void Ring::take(Operand& side, ValueId slice) {
   nest_.when(stages(side), [&] {
     const ValueId first = c_.add(slice, side.depth);
@@ -210,7 +204,7 @@ void Ring::take(Operand& side, ValueId slice) {
         each_row(side, rows_of_thread(side), [&](int r) {
           const int piece = side.along_depth ? r : i, neighbour = side.along_depth ? i : r;
           pick(side, vectors, side.along_depth ? r : 0, neighbour);
-          emit(side.chain);
+          nest_.emit_new(side.chain);
           b_.set(side.taken[static_cast<size_t>(piece * side.together + neighbour)], or_zero(side, inside));
         });
       });
@@ -237,7 +231,7 @@ std::vector<ValueId> Ring::load_vectors(const Operand& side, int rows) {
   return loaded;
 }
 
-// From here on those loads are the neighbour of that number.
+// Those loads are the neighbour of that number from here on.
 void Ring::pick(const Operand& side, const std::vector<ValueId>& vectors, int row, int neighbour) {
   for (size_t v = 0; v < side.vectors.size(); ++v) {
     const ValueId vector = vectors[static_cast<size_t>(row) * side.vectors.size() + v];

@@ -41,8 +41,8 @@ struct Panel {
   int64_t stage() const { return lines * pitch; }
 };
 
-// Whether the load's neighbours along the axis, 16 bytes of them at a multiple of their number, lie so in memory. Past a border there
-// may be zeros, for all of them.
+// Whether the load's neighbours along the axis, 16 bytes of them at a multiple of their number, lie so in memory. All of them may be
+// zeros, past a border.
 bool copies_pieces(const ir::Kernel& kernel, const Instr& load, int axis);
 
 class Operand {
@@ -104,7 +104,6 @@ class Ring {
   Operand::Place place_of_piece(const Operand& side, int number, ValueId first_row);
   ValueId place(const Panel& panel, ValueId k, ValueId row);
   ValueId bind_k(ValueId k, int64_t count);
-  void emit(const std::vector<Value>& values);
   void find_vectors(Operand& side);
   std::vector<ValueId> load_vectors(const Operand& side, int rows);
   void pick(const Operand& side, const std::vector<ValueId>& vectors, int row, int neighbour);

@@ -140,20 +140,12 @@ void RowGroups::lanes(int l, ValueId begin, ValueId end, const Element& element)
 
 std::vector<Value> RowGroups::through(VectorAccess& access, int l, ValueId first) {
   const std::vector<bool> varies = varying_along(c_.kernel, lane_);
-  std::vector<Value> single;
-  c_.in_scope([&] {
-    nest_.bind(lane_, first);
-    for (Value v : full(l)) {
-      const Instr& in = nest_.instr(v);
-      if (in.op == Op::Load && varies[v]) {
-        access.read(v, in.slot, nest_.position_of(v));
-      } else if (in.op == Op::Store) {
-        access.write(in.args[0], in.slot, nest_.position_of(v));
-      } else {
-        single.push_back(v);
-      }
-    }
-  });
+  std::vector<Value> moved, single;
+  for (Value v : full(l)) {
+    const Op op = nest_.instr(v).op;
+    (op == Op::Store || (op == Op::Load && varies[v]) ? moved : single).push_back(v);
+  }
+  access.move(moved, lane_, first);
   return single;
 }
 

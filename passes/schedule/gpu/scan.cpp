@@ -37,7 +37,7 @@ int64_t contiguous_bytes(const ir::Kernel& kernel, int axis) {
   return bytes;
 }
 
-// Row-level stores are done by whoever takes a line, and whole.
+// Row-level stores are done by the thread that takes a line, which is then whole.
 bool stores_rows(const ir::Kernel& kernel) {
   return std::ranges::any_of(kernel.instrs, [](const Instr& i) { return i.op == Op::Store && i.level == Level::Row; });
 }

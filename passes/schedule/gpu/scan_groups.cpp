@@ -83,7 +83,7 @@ class ScanGroups : Scan {
     nest_.when(within_ < 0 ? first : b_.op(Op::And, {first, within_}), body);
   }
 
-  // The loops up to `last` for each line. What is stored, if not `stores`, is the totals of its scans.
+  // The loops up to `last` for each line. Stores the totals of its scans if not `stores`.
   void phase(std::string name, int last, bool stores) {
     const int64_t together = c_.target.threads / shape_.group;
     const auto [line, piece] =
@@ -198,7 +198,7 @@ class ScanGroups : Scan {
       runs[v] = so_far;
     }
     if (!shape_.is_block || reductions(l).empty()) return;
-    // Tiles take turns with two sets of places: whoever writes one has met all that read it.
+    // Tiles take turns with two sets of places: a thread that writes one has met all that read it.
     const ValueId turn = c_.divide(b_.quotient(base, c_.literal(shape_.tile)), c_.literal(2)).second;
     const ValueId places = c_.mul(turn, c_.literal(warps_));
     leave_totals(reductions(l), places, [&](Value v) { return b_.get(runs.at(v)); });

@@ -109,7 +109,7 @@ TileShape choose_tile(const ir::Kernel& kernel, const ir::GpuTarget& target, con
 
 struct TilePlan {
   ReduceLoops loops;
-  TileShape tile;
+  TileShape tile = {};
 };
 
 class Tiles : Scan {
@@ -155,7 +155,7 @@ class Tiles : Scan {
   ValueId row_of(ValueId run, ValueId in_block) { return c_.add(c_.mul(run, c_.literal(tile_.together)), in_block); }
   ValueId place_of(ValueId row, ValueId position) { return c_.add(c_.mul(row, c_.literal(pitch())), position); }
 
-  // The loops up to `last` for each line, or piece of one. What is stored, if not `stores`, is the sums of the scan blocks.
+  // The loops up to `last` for each line, or piece of one. Stores the sums of the scan blocks if not `stores`.
   void phase(std::string name, int last, bool stores) {
     const auto [group, piece] = piece_of(c_.begin_phase(std::move(name), ceil_div(count_, tile_.together) * pieces_.count));
     first_line_ = c_.mul(group, c_.literal(tile_.together));
@@ -198,7 +198,7 @@ class Tiles : Scan {
     }
     by_run_.try_emplace(v, c_, v, 1, length_, std::move(earlier));
   }
-  // Where the scan block that `at` is in has its sum, for this thread's line. Past the last line it is the last one.
+  // Where the scan block that `at` is in has its sum, for this thread's line. A line past the last one is the last one.
   ValueId block_of_line(ValueId at) {
     ValueId line = c_.add(first_line_, c_.thread());
     if (count_ % tile_.together != 0) line = c_.minimum(line, c_.sub(nest_.size(count_), c_.literal(1)));
@@ -246,8 +246,8 @@ class Tiles : Scan {
     });
   }
 
-  // step(x) for what is kept in a row, up to `end`; what it gives stands there then. What lies past a line's end is walked too, to
-  // the end of the last few, and read by nobody.
+  // step(x) for what is kept in a row, up to `end`; what it gives stands there then. The walk goes past a line's end, to
+  // the end of the last few, which nothing reads.
   template <typename Step>
   void walk_row(Value v, ValueId row, ValueId end, const Step& step) {
     const ValueId zero = c_.literal(0), few = c_.literal(ahead_), first = c_.mul(row, c_.literal(pitch()));

@@ -56,6 +56,17 @@ void VectorAccess::write(Value v, int32_t buffer, ValueId place) {
   writings_.push_back({v, buffer, lanes, place});
 }
 
+void VectorAccess::move(std::span<const Value> accesses, int axis, ValueId first) {
+  c_.in_scope([&] {
+    c_.nest.bind(axis, first);
+    for (Value v : accesses) {
+      const Instr& in = c_.kernel.instr(v);
+      const ValueId place = c_.nest.position_of(v);
+      in.op == Op::Load ? read(v, in.slot, place) : write(in.args[0], in.slot, place);
+    }
+  });
+}
+
 void VectorAccess::each(const std::function<void(ValueId k)>& body) {
   ir::TreeBuilder& b = c_.builder;
   const ValueId zero = c_.literal(0);

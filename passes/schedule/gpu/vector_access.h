@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "passes/schedule/gpu/context.h"
@@ -29,6 +30,8 @@ class VectorAccess {
   void read(Value v, int32_t buffer, ValueId place);
   void is(Value v, std::vector<ValueId> vectors) { readings_.push_back({v, std::move(vectors)}); }  // read already
   void write(Value v, int32_t buffer, ValueId place);
+  // The same of loads and stores, whose places begin at position `first` of the axis.
+  void move(std::span<const Value> accesses, int axis, ValueId first);
   // body(k) for each, in scopes where the values read are known.
   void each(const std::function<void(ValueId k)>& body);
 
