@@ -38,9 +38,8 @@ class Planner {
       }
     }
     // Later ones first: they are free for longest among equal buffers.
-    std::stable_sort(outputs_.begin(), outputs_.end(), [&](int32_t a, int32_t b) {
-      return at(a).bytes != at(b).bytes ? at(a).bytes < at(b).bytes : at(a).begin > at(b).begin;
-    });
+    std::ranges::stable_sort(
+        outputs_, [&](int32_t a, int32_t b) { return at(a).bytes != at(b).bytes ? at(a).bytes < at(b).bytes : at(a).begin > at(b).begin; });
     for (int32_t value : temporaries()) {
       leave_arena_before(at(value).begin);
       if (!take_over(value) && !reuse_output(value)) place_in_arena(value);
@@ -78,7 +77,7 @@ class Planner {
       if (p.from != p.to && at(p.to).begin == p.step) in_place_.push_back(p);
     }
     as_offered_ = in_place_;
-    std::stable_sort(in_place_.begin(), in_place_.end(), [](const InPlace& a, const InPlace& b) { return a.to < b.to; });
+    std::ranges::stable_sort(in_place_, [](const InPlace& a, const InPlace& b) { return a.to < b.to; });
   }
 
   Successor last_of(int32_t v) {
@@ -96,14 +95,14 @@ class Planner {
     return last;
   }
 
-  // In the order in which they begin: whoever takes over a place then knows that all who could be there are
-  // placed.
+  // In the order in which they begin: when a value takes over a place, all values that could be there have
+  // theirs.
   std::vector<int32_t> temporaries() const {
     std::vector<int32_t> result;
     for (size_t v = 0; v < values_.size(); ++v) {
       if (values_[v].kind == ValueKind::Temporary && successor_[v].value < 0) result.push_back(static_cast<int32_t>(v));
     }
-    std::stable_sort(result.begin(), result.end(), [&](int32_t a, int32_t b) { return at(a).begin < at(b).begin; });
+    std::ranges::stable_sort(result, [&](int32_t a, int32_t b) { return at(a).begin < at(b).begin; });
     return result;
   }
 
@@ -118,8 +117,8 @@ class Planner {
 
   bool may_replace(int32_t from, int32_t to) const {
     const std::span<const InPlace> pairs = pairs_into(to);
-    return std::any_of(pairs.begin(), pairs.end(),
-                       [&](const InPlace& p) { return p.from == from && p.step == at(from).end && at(from).bytes == at(to).bytes; });
+    return std::ranges::any_of(
+        pairs, [&](const InPlace& p) { return p.from == from && p.step == at(from).end && at(from).bytes == at(to).bytes; });
   }
 
   void donate(const InPlace& pair) {
@@ -166,7 +165,7 @@ class Planner {
     while (!arena_ends_.empty() && arena_ends_.top().first < begin) {
       const int32_t v = arena_ends_.top().second;
       arena_ends_.pop();
-      if (replaced_[v]) continue;  // whoever took over is there
+      if (replaced_[v]) continue;  // the value that took over is there
       int64_t first = plan_.places[v].offset, last = first + aligned(at(v).bytes);
       auto next = gaps_.lower_bound(first);
       if (next != gaps_.end() && next->first == last) {

@@ -1,8 +1,8 @@
 // Where each value of a plan lies. In: sizes and lifetimes in steps, and which value may be written over
 // which. Out: a place for each, such that values alive at the same time never overlap.
 //
-//   updates   of a temporary that nobody reads afterwards lie where it lies: a chain of them is one value
-//   parts     of a value that is laid together from them, if nobody reads them afterwards, lie in it from the start
+//   updates   of a temporary that nothing reads afterwards lie where it lies: a chain of them is one value
+//   parts     of a value that is laid together from them, if nothing reads them afterwards, lie in it from the start
 //   inputs    stay where they are; one that dies may give its memory to an output (checked again at each run)
 //   outputs   have buffers of their own, which temporaries reuse that are dead before the output is written, unless a device
 //             records launches: an output may lie elsewhere in the next run, and what lies in it would move with it

@@ -12,9 +12,7 @@
 namespace tenon::compiler {
 namespace {
 
-using ir::Node;
-using ir::NodeRef;
-using ir::Op;
+using ir::Node, ir::NodeRef, ir::Op;
 
 constexpr StepInfo kHide = {"hide-constants", "constants whose value is no part of the code become inputs"};
 constexpr StepInfo kShow = {"show-constants", "the constants come back"};
@@ -24,7 +22,7 @@ constexpr StepInfo kBegin = {"begin-at-first", "buffers begin at the first eleme
 constexpr StepInfo kMemory = {"memory-plan", "the values of all kernels get their places"};
 constexpr StepInfo kSchedule = {"schedule", "a kernel becomes a loop tree"};
 
-// Called with the text of what each step made: shows it to whoever wants to see it, and reads it back.
+// Called with the text of what each step made: shows it to the observer, and reads it back.
 passes::PassObserver observer_of(const Settings& settings) {
   if (!settings.verify) return settings.observer;
   return [&settings](std::string_view step, const std::function<std::string()>& text) {
@@ -127,18 +125,12 @@ ir::Kernel basic_kernel(const ir::Kernel& kernel, const Settings& settings, cons
 
 namespace {
 
-passes::Lowered observed(passes::Lowered lowered, const Settings& settings) {
-  if (const passes::PassObserver observer = observer_of(settings)) {
-    observer(kSchedule.name, [&] { return ir::print(lowered.tree); });
-  }
-  return lowered;
-}
-
-// What `lower` gives with these trees. Who observes it or verifies it sees it without them.
+// What `lower` gives with these trees. An observer or a check sees what it gives without them.
 template <typename Lower>
 passes::Lowered lowered_like(const std::string& name, const Settings& settings, passes::KnownLowered known, const Lower& lower) {
   if (!settings.verify && !settings.observer) return lower(known);
-  passes::Lowered lowered = observed(lower({}), settings);
+  passes::Lowered lowered = lower({});
+  observer_of(settings)(kSchedule.name, [&] { return ir::print(lowered.tree); });
   if (known.empty()) return lowered;
   const passes::Lowered found = lower(known);
   const bool same = found.sizes == lowered.sizes && found.phase_cost == lowered.phase_cost && found.donations == lowered.donations &&

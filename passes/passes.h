@@ -1,5 +1,4 @@
-// The passes over graphs and kernels, by name and in order. What runs before, between and after them, compiler/pipeline.h
-// has.
+// The passes over graphs and kernels, by name and in order. compiler/pipeline.h has what runs before, between and after them.
 #pragma once
 
 #include <functional>
@@ -53,6 +52,9 @@ std::span<const KernelPass> kernel_passes();
 // Asked by a schedule: the kernel with parallel axes that an index divides (l / 2, l mod 2) split into parts (l = 2*i + j),
 // wherever it then divides less; nothing if there is none. Maps walk the same points, in another order.
 std::optional<ir::Kernel> split_axes(const ir::Kernel& kernel);
+
+// Writes f(axis, extent) in the place of each axis, in all indices and guards.
+void substitute_axes(ir::Kernel& kernel, const std::function<ir::Index(int axis, int64_t extent)>& f);
 
 // Called with each stage's name and text provider when a dump is wanted.
 using PassObserver = std::function<void(std::string_view pass, const std::function<std::string()>& text)>;

@@ -20,7 +20,7 @@ class Build {
     if (group_.update) open_update();
     std::vector<const Member*> members;
     for (const Member& m : group_.members) members.push_back(&m);
-    std::sort(members.begin(), members.end(), [](const Member* a, const Member* b) { return a->node->id() < b->node->id(); });
+    std::ranges::sort(members, [](const Member* a, const Member* b) { return a->node->id() < b->node->id(); });
     for (const Member* m : members) emit(*m);
     for (const Member* m : members) {
       if (m->stored) store(*m);
@@ -44,8 +44,8 @@ class Build {
       axis_[a] = kernel_.axis(kernel_.add_axis(text, axis.extent, AxisKind::Parallel));
     }
     if (group_.reduction) number("r", group_.reduction->axes, AxisKind::Inner);
-    if (group_.scan) number("s", {group_.scan->axis}, AxisKind::Serial);
-    if (group_.contraction) number("c", group_.contraction->axes, AxisKind::Contract);
+    if (group_.scan) number("s", {*group_.scan}, AxisKind::Serial);
+    if (group_.contraction) number("c", {*group_.contraction}, AxisKind::Contract);
     for (size_t a = 0; a < axis_.size(); ++a) {
       const Index same = Index::axis(static_cast<int>(a), group_.extent(static_cast<int>(a)));
       renumbered_ = renumbered_ || !(axis_[a] == same);
@@ -106,9 +106,6 @@ class Build {
     in_slot_.push_back(kernel_.add_buffer("x" + std::to_string(in_slot_.size()), node->dtype(), ir::Role::In, node->numel()));
     return in_slot_.back();
   }
-
-  // A cast that changes nothing is there to be stored (lay_out_products).
-  static bool is_copy(const Node& node) { return node.op() == Op::Cast && node.dtype() == node.inputs()[0]->dtype(); }
 
   // A zero stands in a GPU's code: its maximum of zeros of different signs is not the operation's, so a scalar there is another number.
   static bool is_code(const Node& constant) {
@@ -190,8 +187,7 @@ class Build {
     } else {
       SmallVector<Value, 3> args;
       for (size_t i = 0; i < from.size(); ++i) args.push_back(operand(i));
-      if (ir::has_trait(op, ir::TraitCommutes))
-        std::sort(args.begin(), args.end());  // one order, so that a + b and b + a are the same code
+      if (ir::has_trait(op, ir::TraitCommutes)) std::ranges::sort(args);  // one order, so that a + b and b + a are the same code
       value = builder_.op(op, args, node->dtype());
     }
     value_.emplace(node, value);

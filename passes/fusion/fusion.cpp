@@ -9,6 +9,8 @@
 //   return div %e, %s                row. One group, one kernel.
 #include "passes/fusion/fusion.h"
 
+#include <algorithm>
+
 #include "passes/fusion/groups.h"
 #include "passes/schedule/schedule.h"
 
@@ -53,8 +55,7 @@ bool join_call(Groups& groups, Node* node) {
 
 // Whether neighbours of a copy, at the map, are not neighbours of what it copies.
 bool copies_across(const Group& group, const Node& copy, Map map) {
-  const Node* source = copy.inputs()[0];
-  for (; is_view(source->op()); source = source->inputs()[0]) map = through_view(*source, map);
+  const Node* source = behind_views(copy.inputs()[0], map);
   if (group.axes.empty()) return false;
   const Index::Stride stride = ir::flatten(map, source->shape()).stride(static_cast<int>(group.axes.size()) - 1);
   return !stride.ok || stride.value != 1;
@@ -117,11 +118,10 @@ void visit(Groups& groups, Node* node) {
 }  // namespace fusion
 
 std::optional<ProductCosts> product_costs(const FusedKernel& fused, const ir::Target& target) {
-  const auto dot = std::find_if(fused.fused.begin(), fused.fused.end(), [](const ir::Node* node) { return node->op() == ir::Op::Dot; });
+  const auto dot = std::ranges::find_if(fused.fused, [](const ir::Node* node) { return node->op() == ir::Op::Dot; });
   if (dot == fused.fused.end() || fusion::is_empty_reduce(**dot)) return std::nullopt;
-  const bool followed = std::any_of(fused.fused.begin(), fused.fused.end(), [&](const ir::Node* node) {
-    return std::find(node->inputs().begin(), node->inputs().end(), *dot) != node->inputs().end();
-  });
+  const bool followed = std::ranges::any_of(
+      fused.fused, [&](const ir::Node* node) { return std::ranges::find(node->inputs(), *dot) != node->inputs().end(); });
   return product_costs(*fusion::form_of_call(**dot, followed).product, target);
 }
 

@@ -93,10 +93,10 @@ void Group::reduce_along(ir::ReduceTree tree, std::vector<int> along) {
 
 void Group::scan_along(int axis) {
   axes[axis].kind = AxisKind::Serial;
-  scan = Scan{axis};
+  scan = axis;
 }
 
-void Group::contract(int64_t extent) { contraction = Contraction{{add_axis(extent, AxisKind::Contract)}}; }
+void Group::contract(int64_t extent) { contraction = add_axis(extent, AxisKind::Contract); }
 
 std::function<Index(int, int64_t)> Group::parts_of_merged(const std::vector<int>& run) const {
   std::vector<int64_t> extents;
@@ -106,7 +106,7 @@ std::function<Index(int, int64_t)> Group::parts_of_merged(const std::vector<int>
     product *= extents.back();
   }
   return [run, parts = ir::unflatten(Index::axis(run.back(), product), extents)](int id, int64_t size) {
-    const auto it = std::find(run.begin(), run.end(), id);
+    const auto it = std::ranges::find(run, id);
     return it == run.end() ? Index::axis(id, size) : parts[it - run.begin()];
   };
 }

@@ -1,7 +1,7 @@
 // The unit that fusion grows: one iteration space and the nodes computed in it. Private to passes/fusion/.
 //
-// What a group has beside its points is optional: a reduction, a scan, a contraction, an update. They are not the cases
-// of a variant, since a kernel may have several of them; which ones go together, the table of schedules says.
+// A group has optional parts beside its points: a reduction, a scan, a contraction, an update. They are not the cases
+// of a variant, since a kernel may have several of them; the table of schedules says which ones go together.
 #pragma once
 
 #include <algorithm>
@@ -42,12 +42,6 @@ struct Reduction {
   ir::ReduceTree tree;
   std::vector<int> axes;  // in reduction order
 };
-struct Scan {
-  int axis;
-};
-struct Contraction {
-  std::vector<int> axes;  // outermost first
-};
 // How the elements of a value depend on the buffer that they are to be written into.
 enum class BaseReads : uint8_t { Nothing, SamePlace, Elsewhere };
 // The group's root is an Update, over the space of its value.
@@ -63,10 +57,9 @@ class Group {
   ir::NodeMap<std::vector<Request>> asked;  // by node, in the order of asking
   std::vector<const Node*> reads;           // whose elements are asked for, views looked through, or that are read whole
   std::optional<Reduction> reduction;
-  std::optional<Scan> scan;
-  std::optional<Contraction> contraction;
+  std::optional<int> scan, contraction;  // their axes
   std::optional<Update> update;
-  bool repeated = false;  // one of many that do the same: it has been merged with those of its team (siblings.cpp)
+  bool repeated = false;  // one of many that do the same: it has been merged with those of its batch (siblings.cpp)
   bool turned = false;    // its root is a copy across the lines of what it copies, in which order it stores nothing else
   bool call = false;      // one node, or several results of the same operands; it has no axes
   Form form;              // what the schedules are asked about

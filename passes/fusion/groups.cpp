@@ -107,7 +107,7 @@ bool Groups::depends(int from, std::span<const int> others) const {
     const int g = stack_.back();
     stack_.pop_back();
     if (!meet(g)) continue;
-    if (g != from && std::find(others.begin(), others.end(), g) != others.end()) return true;
+    if (g != from && std::ranges::find(others, g) != others.end()) return true;
     for_each_source(g, [&](int source) { stack_.push_back(source); });
   }
   return false;
@@ -121,7 +121,7 @@ bool Groups::refuse(const Node* producer, std::vector<const Node*> readers, std:
 bool Groups::refuse(const Node* producer, std::string_view reason, std::string where) {
   std::vector<const Node*> readers;
   for (const Request& r : state(producer).requests) {
-    if (std::find(readers.begin(), readers.end(), r.consumer) == readers.end()) readers.push_back(r.consumer);
+    if (std::ranges::find(readers, r.consumer) == readers.end()) readers.push_back(r.consumer);
   }
   return refuse(producer, std::move(readers), reason, std::move(where));
 }

@@ -18,7 +18,7 @@ struct NodeState {
   int owner = -1;                 // group that computes it; -1: not computed (leaf, view or dead)
   bool output = false;
   bool whole = false;  // its buffer is read whole
-  bool piece = false;  // of a long sum: stored, whoever reads it
+  bool piece = false;  // of a long sum: stored, for any reader
 };
 
 class Groups {
@@ -36,7 +36,7 @@ class Groups {
   NodeState& state(const Node* node) { return state_[*position_.find(node)]; }
   const NodeState& state(const Node* node) const { return state_[*position_.find(node)]; }
 
-  int living(int g) const;                                                 // the group that group g has become part of, by and by; -1 of -1
+  int living(int g) const;                                                 // the group that g has become part of in the end; -1 of -1
   int owner(const Node* node) const { return living(state(node).owner); }  // -1 if none computes it
   SmallVector<int, 8> readers(const NodeState& s) const;                   // the living groups that have asked for the node, each once
   void collect_requests(const Node* node);

@@ -1,5 +1,5 @@
-// Whether a node joins the group of its readers. What maps can express is decided here; whether a schedule takes what
-// comes out, the table of schedules says (passes/schedule/schedule.h).
+// Whether a node joins the group of its readers. This file decides what maps can express; the table of schedules says whether a
+// schedule takes what comes out (passes/schedule/schedule.h).
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -12,8 +12,8 @@ namespace tenon::passes::fusion {
 
 namespace {
 
-// Elements of a cat that a kernel which reduces it would also store: of fewer a copy is as fast, and leaves the kernel the code that it has
-// for other operands. Of more the kernel takes two thirds of the time.
+// Elements of a cat that a kernel which reduces it would also store: a copy of fewer is as fast, and leaves the kernel the code that it has
+// for other operands. With more the kernel takes two thirds of the time.
 constexpr int64_t kFewCopied = 1 << 13;
 
 std::string dim_text(size_t dim) { return "dim " + std::to_string(dim); }
@@ -42,7 +42,7 @@ class Join {
     if (shared) into().shared.push_back(node_);
     Map map = into().asked.at(node_).front().map;  // joining a reduction may have merged axes
     const auto operand = [](const Request& r) { return r.access != Access::Value; };
-    const auto as = std::find_if(requests_.begin(), requests_.end(), operand);
+    const auto as = std::ranges::find_if(requests_, operand);
     groups_.place(group_, node_, std::move(map), stored, as == requests_.end() ? Access::Value : as->access);
     return true;
   }
@@ -69,10 +69,10 @@ class Join {
     if (state_.piece) return refuse("a sum of many terms is computed in pieces, so that other numbers of terms are the same code");
     const SmallVector<int, 8> readers = groups_.readers(state_);
     const auto runs_later = [&](int g) { return readers.size() > 1 && groups_.depends(g, readers); };
-    const auto first = std::find_if_not(readers.begin(), readers.end(), runs_later);
+    const auto first = std::ranges::find_if_not(readers, runs_later);
     group_ = *first;
     const auto its = [&](const Request& r) { return r.group == group_; };
-    const auto begin = std::find_if(state_.requests.begin(), state_.requests.end(), its);
+    const auto begin = std::ranges::find_if(state_.requests, its);
     requests_ = {begin, std::find_if_not(begin, state_.requests.end(), its)};
     if (readers.size() > 1 && into().update) return refuse("its readers are in different kernels");
     if (readers.size() > 1 && into().shares(*node_)) return refuse("its reader stores such a value for other kernels already");
@@ -91,9 +91,8 @@ class Join {
     const Request& first = state_.requests.front();
     const Group& reader = groups_.group(first.group);
     if (node_->op() != Op::Dot || state_.whole || reader.call) return false;
-    const bool alike = std::all_of(state_.requests.begin(), state_.requests.end(), [&](const Request& r) {
-      return r.group == first.group && r.map == first.map && r.access == Access::Value;
-    });
+    const bool alike = std::ranges::all_of(
+        state_.requests, [&](const Request& r) { return r.group == first.group && r.map == first.map && r.access == Access::Value; });
     if (!alike || !runs_of_dims(reader, first.map)) return false;
     Form form = reader.form;
     add_to(form, *node_);
@@ -122,9 +121,7 @@ class Join {
     add_to(form, *node_);
     form.kept_bytes = std::max(form.kept_bytes, kept_bytes);
     const Form::Operand computed = node_->op() == Op::Gather ? Form::Operand::Picked : Form::Operand::Computed;
-    const auto has = [&](Access access) {
-      return std::any_of(requests_.begin(), requests_.end(), [&](const Request& r) { return r.access == access; });
-    };
+    const auto has = [&](Access access) { return std::ranges::any_of(requests_, [&](const Request& r) { return r.access == access; }); };
     if (has(Access::Left)) form.left = std::max(form.left, computed);
     if (has(Access::Right)) form.right = std::max(form.right, computed);
     if (has(Access::Left) || has(Access::Right)) form.operand_cost += ir::info(node_->op()).cost;
@@ -196,7 +193,7 @@ class Join {
     if (!into().is_permutation(*node_, map(), into().points())) return refuse("the scan's result is read through a view", viewed_dim());
     const auto dim = static_cast<size_t>(node_->ints()[0]);
     const int axis = map()[dim].axes()[0];
-    if (into().scan && into().scan->axis != axis) return refuse("the two scans run along different dims", dim_text(dim));
+    if (into().scan && *into().scan != axis) return refuse("the two scans run along different dims", dim_text(dim));
     if (!accepted()) return false;
     into().scan_along(axis);
     return true;
@@ -266,12 +263,8 @@ class Join {
 
   // Whether the group reads what the reduction runs over, or what that is computed from: else the reduction is not its own.
   bool reads_rows_of(const Node& reduction) {
-    const auto behind_views = [](const Node* node) {
-      while (is_view(node->op())) node = node->inputs()[0];
-      return node;
-    };
-    const auto is_read = [&](const Node* node) { return into().asked.find(behind_views(node)) != nullptr; };
-    const Node* operand = behind_views(reduction.inputs()[0]);
+    const auto is_read = [&](Node* node) { return into().asked.find(behind_views(node)) != nullptr; };
+    Node* operand = behind_views(reduction.inputs()[0]);
     return is_read(operand) || (ir::is_elementwise(operand->op()) && std::ranges::any_of(operand->inputs(), is_read));
   }
 
@@ -306,12 +299,9 @@ class Join {
   // What is computed before the reduction and needed after it is kept for the row. Values that are only loads are read
   // again instead.
   int64_t kept_bytes(const std::vector<int>& inner) {
-    const Node* operand = node_->inputs()[0];
-    while (is_view(operand->op())) operand = operand->inputs()[0];
-    const bool follows = std::any_of(into().members.begin(), into().members.end(), [&](const Member& m) {
-      return std::any_of(inner.begin(), inner.end(), [&](int a) { return depends_on(m.map, a); });
-    });
-    if (!follows || operand->op() == Op::Input) return 0;
+    const bool follows = std::ranges::any_of(
+        into().members, [&](const Member& m) { return std::ranges::any_of(inner, [&](int a) { return depends_on(m.map, a); }); });
+    if (!follows || behind_views(node_->inputs()[0])->op() == Op::Input) return 0;
     int64_t bytes = 8;
     for (int a : inner) bytes *= into().extent(a);
     return bytes;
@@ -338,7 +328,7 @@ class Join {
   // --- maps
 
   // Whether a product takes the node in, its bias mostly, and its reader, which orders its points, does not take the product. So the
-  // products of layers are one kernel, whoever reads them.
+  // products of layers are one kernel, whatever reads them.
   bool is_epilogue_of_product() {
     if (node_->op() != Op::Add || !(into().reduction || into().scan)) return false;
     return std::ranges::any_of(node_->inputs(), [&](const Node* operand) {
@@ -354,8 +344,8 @@ class Join {
     const auto has_rows = [&](int a) { return into().extent(a) > 1; };
     if (!ir::is_elementwise(node_->op()) || std::ranges::any_of(into().parallel(), has_rows)) return false;
     return std::ranges::any_of(reads(into(), *node_, map()), [](Read& r) {
-      for (; is_view(r.operand->op()); r.operand = r.operand->inputs()[0]) r.map = through_view(*r.operand, r.map);
-      return !ir::flatten(r.map, r.operand->shape()).is_affine();
+      const Node* source = behind_views(r.operand, r.map);
+      return !ir::flatten(r.map, source->shape()).is_affine();
     });
   }
 
@@ -372,7 +362,7 @@ class Join {
         if (ir::is_reduce(operand->op()) && into().reduction && is_reduced_so(reduce_shape(*operand))) return nullptr;
         if (!other && (ir::is_reduce(operand->op()) || ir::is_scan(operand->op()) || operand->op() == Op::Dot)) other = operand;
         const bool passes_on = ir::is_elementwise(operand->op()) || is_view(operand->op());
-        if (passes_on && nodes.size() < kMost && std::find(nodes.begin(), nodes.end(), operand) == nodes.end()) nodes.push_back(operand);
+        if (passes_on && nodes.size() < kMost && std::ranges::find(nodes, operand) == nodes.end()) nodes.push_back(operand);
       }
     }
     return other;
@@ -393,7 +383,7 @@ class Join {
     const bool ordered = g.reduction || g.scan;
     const auto in_loop = [&](int a) { return g.runs_through(a) && depends_on(map(), a); };
     const ir::Axes points = g.points();
-    const bool rows = ordered && std::none_of(points.begin(), points.end(), in_loop) && g.is_permutation(*node_, map(), g.parallel());
+    const bool rows = ordered && std::ranges::none_of(points, in_loop) && g.is_permutation(*node_, map(), g.parallel());
     if (!prefix && !rows && ir::info(node_->op()).cost > limits_.max_recompute_cost) {
       return refuse("computing it again for every element of its broadcast costs more than a load",
                     "axis of " + std::to_string(g.extent(left_out)));

@@ -74,9 +74,8 @@ Sources sources_of(const Node* term) {
 bool is_a_step(const Node* term, const Node* before) {
   const Sources known = sources_of(before);
   const Sources sources = sources_of(term);
-  return std::any_of(sources.begin(), sources.end(), [&](const Source& s) {
-    return std::none_of(known.begin(), known.end(), [&](const Source& k) { return overlap(s, k); });
-  });
+  return std::ranges::any_of(sources,
+                             [&](const Source& s) { return std::ranges::none_of(known, [&](const Source& k) { return overlap(s, k); }); });
 }
 
 // A sum: what it is added to, what is added, and the number of additions.

@@ -28,7 +28,7 @@ std::vector<int> readers_first(const Groups& groups, const std::vector<int>& ord
     rank[g] = static_cast<int>(i);
     std::vector<const Node*> loaded = groups.group(g).reads;
     std::erase_if(loaded, [&](const Node* node) { return groups.owner(node) == g; });
-    std::sort(loaded.begin(), loaded.end());
+    std::ranges::sort(loaded);
     loaded.erase(std::unique(loaded.begin(), loaded.end()), loaded.end());
     for (const Node* node : loaded) {
       if (const int owner = groups.owner(node); owner >= 0) {
@@ -98,7 +98,7 @@ std::vector<int> by_dependence(const Groups& groups) {
 
 std::vector<int> order(const Groups& groups) {
   std::vector<int> order = by_dependence(groups);
-  const bool writes = std::any_of(order.begin(), order.end(), [&](int g) { return writes_over(groups.group(g)); });
+  const bool writes = std::ranges::any_of(order, [&](int g) { return writes_over(groups.group(g)); });
   return writes ? readers_first(groups, order) : order;
 }
 

@@ -23,11 +23,7 @@ std::vector<Read> reads_of_reduction(const Group& g, const Node& node, const Map
 
 std::vector<Read> reads_of_dot(const Group& g, const Node& node, const Map& map) {
   Map a = map, b = map;
-  std::vector<int64_t> extents;
-  for (int axis : g.contraction->axes) extents.push_back(g.extent(axis));
-  Index k;
-  for (size_t i = 0; i < extents.size(); ++i) k = k * extents[i] + g.axis(g.contraction->axes[i]);
-  a.back() = b[b.size() - 2] = k;
+  a.back() = b[b.size() - 2] = g.axis(*g.contraction);
   return {{node.inputs()[0], std::move(a), Access::Left}, {node.inputs()[1], std::move(b), Access::Right}};
 }
 

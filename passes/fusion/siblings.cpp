@@ -40,7 +40,7 @@ class Pair {
     if (a_.update || b_.update) return "one of its readers writes into a buffer that exists";
     if (a_.scan.has_value() != b_.scan.has_value()) return "one of its readers walks its lines in order, the other does not";
     if (!to_) return "its readers run over different points";
-    if (a_.scan && !is_one(a_.scan->axis, b_.scan->axis)) return "its readers scan different dims";
+    if (a_.scan && !is_one(*a_.scan, *b_.scan)) return "its readers scan different dims";
     if (const char* reason = reductions_apart()) return reason;
     if (!accepts(merged_form(), groups_.options().target_of(node_->device())).accepted)
       return "no schedule takes what its readers would be together";
@@ -188,7 +188,7 @@ class Pair {
   void take_requests(const Node* node, std::vector<Request>& requests) {
     std::vector<Request>& asked = a_.asked[node];
     for (Request& r : requests) {
-      const bool known = std::any_of(asked.begin(), asked.end(), [&](const Request& k) { return k.map == r.map && k.access == r.access; });
+      const bool known = std::ranges::any_of(asked, [&](const Request& k) { return k.map == r.map && k.access == r.access; });
       if (known) continue;
       r.group = x_.group;
       asked.push_back(std::move(r));
@@ -203,14 +203,14 @@ class Pair {
   std::optional<Axes> parts_;  // where a becomes a part of b's space first: the axes of a in those of b
 };
 
-// Readers that may become one group. If many do the same, as the steps of a loop do, eight are a team, and those left over are teams
+// Readers that may become one group. If many do the same, as the steps of a loop do, eight are a batch, and those left over are batches
 // of four, two and one: if as many went together as fit, each number of steps would be other code.
-class Teams {
+class Batches {
  public:
-  Teams(Groups& groups, std::span<const int> readers) {
+  Batches(Groups& groups, std::span<const int> readers) {
     const auto repeated = [&](int g) { return groups.group(g).repeated; };
-    if (readers.size() <= kTogether && std::none_of(readers.begin(), readers.end(), repeated)) return;
-    teams_.assign(readers.size(), 0);
+    if (readers.size() <= kTogether && std::ranges::none_of(readers, repeated)) return;
+    batches_.assign(readers.size(), 0);
     std::unordered_map<uint64_t, std::vector<size_t>> alike;
     for (size_t r = 0; r < readers.size(); ++r) {
       Group& group = groups.group(readers[r]);
@@ -219,21 +219,21 @@ class Teams {
     for (const auto& [kind, members] : alike) {
       if (members.size() <= kTogether) continue;
       for (size_t i = 0; i < members.size();) {
-        const size_t count = std::min(kTeam, std::bit_floor(members.size() - i));
+        const size_t count = std::min(kBatch, std::bit_floor(members.size() - i));
         ++last_;
         for (const size_t end = i + count; i < end; ++i) {
-          teams_[members[i]] = last_;
+          batches_[members[i]] = last_;
           groups.group(readers[members[i]]).repeated = true;
         }
       }
     }
   }
-  int of(size_t reader) const { return teams_.empty() ? 0 : teams_[reader]; }
+  int of(size_t reader) const { return batches_.empty() ? 0 : batches_[reader]; }
 
  private:
-  static constexpr size_t kTogether = 4, kTeam = 8;
+  static constexpr size_t kTogether = 4, kBatch = 8;
 
-  void alone(size_t reader) { teams_[reader] = ++last_; }
+  void alone(size_t reader) { batches_[reader] = ++last_; }
 
   // The same for groups that do the same to other values.
   static uint64_t kind_of(const Group& group) {
@@ -247,7 +247,7 @@ class Teams {
     return kind;
   }
 
-  std::vector<int> teams_;  // by reader; empty: all are one
+  std::vector<int> batches_;  // by reader; empty: all are one
   int last_ = 0;
 };
 
@@ -273,26 +273,26 @@ Fit try_merge(Groups& groups, const Node* node, int into, int from, const char**
 
 }  // namespace
 
-// Each reader goes to the first group that takes it, of those of its team that still take some.
+// Each reader goes to the first group of its batch that takes it, as long as the group takes any.
 void merge_siblings(Groups& groups, const Node* node) {
   const NodeState& s = groups.state(node);
   if (s.readers.size() < 2) return;
   const SmallVector<int, 8> readers = groups.readers(s);
-  const Teams teams(groups, readers);
-  std::vector<std::pair<int, int>> open;  // groups, with their teams
+  const Batches batches(groups, readers);
+  std::vector<std::pair<int, int>> open;  // groups, with their batches
   for (size_t r = 0; r < readers.size(); ++r) {
-    const int g = readers[r], team = teams.of(r);
+    const int g = readers[r], batch = batches.of(r);
     Fit fit = Fit::Apart;
     const char* why = nullptr;
     const int first = open.empty() ? -1 : open.front().first;
     for (size_t i = 0; i < open.size() && fit != Fit::Merged; ++i) {
-      if (open[i].second != team) continue;
+      if (open[i].second != batch) continue;
       fit = try_merge(groups, node, open[i].first, g, &why);
       if (fit == Fit::Full) open.erase(open.begin() + static_cast<std::ptrdiff_t>(i--));
     }
     if (fit == Fit::Merged) continue;
     if (why) groups.refuse(node, {groups.group(first).asked.at(node)[0].consumer, groups.group(g).asked.at(node)[0].consumer}, why);
-    open.emplace_back(g, team);
+    open.emplace_back(g, batch);
     if (open.size() > static_cast<size_t>(groups.options().limits.max_siblings)) open.erase(open.begin());
   }
 }

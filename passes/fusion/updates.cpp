@@ -32,8 +32,7 @@ BaseReads reads_of_base(Node* value, const Map& map, const Node* base, const Ind
       if (input->id() < base->id()) continue;  // older than the base: does not depend on it
       const bool known = visit.known && (is_view(node->op()) || ir::is_elementwise(node->op()));
       Map at = !known ? Map{} : is_view(node->op()) ? through_view(*node, visit.map) : visit.map;
-      const bool seen =
-          std::any_of(visits.begin(), visits.end(), [&](const Visit& v) { return v.node == input && v.known == known && v.map == at; });
+      const bool seen = std::ranges::any_of(visits, [&](const Visit& v) { return v.node == input && v.known == known && v.map == at; });
       if (!seen) visits.push_back({input, std::move(at), known});
     }
   }

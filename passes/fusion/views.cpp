@@ -66,6 +66,16 @@ Map through_view(const Node& view, const Map& map) {
   }
 }
 
+Node* behind_views(Node* node) {
+  while (is_view(node->op())) node = node->inputs()[0];
+  return node;
+}
+
+Node* behind_views(Node* node, Map& map) {
+  for (; is_view(node->op()); node = node->inputs()[0]) map = through_view(*node, map);
+  return node;
+}
+
 Index update_place(const Node& update, const Map& map) {
   Index place = update.ints().back();
   for (size_t d = 0; d < map.size(); ++d) place = place + map[d] * update.ints()[d];
@@ -78,11 +88,7 @@ GatherSource gather_source(const Node& gather) {
   Map map;
   for (size_t d = 0; d < x->shape().size(); ++d) map.push_back(Index::axis(static_cast<int>(d), x->shape()[d]));
   const Index whole = ir::flatten(map, x->shape());
-  Node* node = x;
-  while (is_view(node->op())) {
-    map = through_view(*node, map);
-    node = node->inputs()[0];
-  }
+  Node* node = behind_views(x, map);
   const Index flat = ir::flatten(map, node->shape());
   const bool made = node->op() == Op::Const || node->op() == Op::Iota;  // has no buffer unless asked for one
   if (!made && flat.stride(dim).ok) return {node, flat, true};
@@ -101,11 +107,7 @@ std::optional<OperandSource> seen_through(Node* part) {
     const int64_t extent = part->shape()[d];
     map.push_back(extent == 1 ? Index() : Index::axis(static_cast<int>(d), extent));
   }
-  Node* node = part;
-  while (is_view(node->op())) {
-    map = through_view(*node, map);
-    node = node->inputs()[0];
-  }
+  Node* node = behind_views(part, map);
   OperandSource source{node, 0, ir::Dims(part->shape().size(), 0)};
   if (node->op() == Op::Const) return source;
   if (node->op() == Op::Iota) return std::nullopt;
@@ -121,10 +123,6 @@ std::optional<OperandSource> seen_through(Node* part) {
   if (inner < 0 || inner > kNearStep) return std::nullopt;
   return source;
 }
-
-}  // namespace
-
-namespace {
 
 bool suits_attention(const OperandSource& source, const Node& operand) {
   const bool side_by_side = source.strides.back() == 1 || operand.shape().back() == 1;
@@ -171,10 +169,7 @@ bool copies_parts(const Node& cat, const FusionLimits& limits) {
   for (int64_t d = 0; d < cat.ints()[0]; ++d) {
     if (cat.shape()[d] != 1) return false;
   }
-  return std::none_of(cat.inputs().begin(), cat.inputs().end(), [](Node* part) {
-    while (is_view(part->op())) part = part->inputs()[0];
-    return part->is_leaf();
-  });
+  return std::ranges::none_of(cat.inputs(), [](Node* part) { return behind_views(part)->is_leaf(); });
 }
 
 bool overlaps(const Node& strided) {
@@ -183,7 +178,7 @@ bool overlaps(const Node& strided) {
   for (size_t d = 0; d < rank; ++d) {
     if (strided.shape()[d] > 1) dims.emplace_back(strided.ints()[rank + d], strided.shape()[d]);
   }
-  std::sort(dims.begin(), dims.end());
+  std::ranges::sort(dims);
   int64_t reach = 0;
   for (const auto& [stride, size] : dims) {
     if (stride <= reach) return true;

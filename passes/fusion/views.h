@@ -30,6 +30,9 @@ enum class Access : uint8_t {
 // The map of input number `input` of a pure view node, given the map of the view.
 Map through_view(const Node& view, const Map& map);
 inline bool is_view(Op op) { return ir::is_movement(op) && op != Op::Pad && op != Op::Cat; }
+// The node that views show, and the map of its element, given that of a view of it; itself if it is none.
+Node* behind_views(Node* node);
+Node* behind_views(Node* node, Map& map);
 // Whether a Strided view has an element of its operand in more than one place.
 bool overlaps(const Node& strided);
 

@@ -18,9 +18,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::Node;
-using ir::NodeRef;
-using ir::Op;
+using ir::Node, ir::NodeRef, ir::Op;
 
 // As far as its views say.
 bool lies_along_rows(const Node* x) {
@@ -48,10 +46,7 @@ ir::Graph expand_attention(const ir::Graph& graph, const ir::Targets& targets) {
   const auto is_refused = [&](const Node& node) {
     return ir::is_attention(node.op()) && !accepts(form_of_attention(node), ir::target_of(targets, node.device())).accepted;
   };
-  if (std::ranges::none_of(graph.nodes, is_refused, [](const NodeRef& node) -> const Node& { return *node; })) return graph;
-  return rebuild(graph, [&](const Node& node, std::span<const NodeRef> operands) {
-    return is_refused(node) ? expanded(node, operands) : remake_as_is(node, operands);
-  });
+  return rebuild_some(graph, is_refused, expanded);
 }
 
 }  // namespace tenon::passes

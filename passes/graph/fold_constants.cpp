@@ -19,9 +19,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::ElementBits;
-using ir::Node;
-using ir::NodeRef;
+using ir::ElementBits, ir::Node, ir::NodeRef;
 
 // The elements of each node that can be computed here.
 class ConstantValues {

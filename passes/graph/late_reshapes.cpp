@@ -14,9 +14,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::Node;
-using ir::NodeRef;
-using ir::Op;
+using ir::Node, ir::NodeRef, ir::Op;
 
 class Products {
  public:
@@ -46,17 +44,15 @@ NodeRef reshaped(const NodeRef& operand, const ir::Dims& shape) {
 
 NodeRef remake(const Node& node, std::span<const NodeRef> operands, Products& products) {
   if (!ir::is_elementwise(node.op())) return remake_as_is(node, operands);
-  const auto late = std::find_if(operands.begin(), operands.end(), [&](const NodeRef& operand) {
-    return operand->op() == Op::Reshape && products.contains(operand->inputs()[0]);
-  });
+  const auto late = std::ranges::find_if(
+      operands, [&](const NodeRef& operand) { return operand->op() == Op::Reshape && products.contains(operand->inputs()[0]); });
   if (late == operands.end()) {
     NodeRef made = remake_as_is(node, operands);
-    if (std::any_of(operands.begin(), operands.end(), [&](const NodeRef& o) { return products.contains(o.get()); })) products.add(made);
+    if (std::ranges::any_of(operands, [&](const NodeRef& o) { return products.contains(o.get()); })) products.add(made);
     return made;
   }
   const Node& product = *(*late)->inputs()[0];
-  if (!std::all_of(operands.begin(), operands.end(), [&](const NodeRef& o) { return follows(o.get(), product); }))
-    return remake_as_is(node, operands);
+  if (!std::ranges::all_of(operands, [&](const NodeRef& o) { return follows(o.get(), product); })) return remake_as_is(node, operands);
   std::vector<NodeRef> moved;
   for (const NodeRef& operand : operands) moved.push_back(reshaped(operand, product.shape()));
   NodeRef made = remake_as_is(node, moved);

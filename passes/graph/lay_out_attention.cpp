@@ -17,9 +17,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::Node;
-using ir::NodeRef;
-using ir::Op;
+using ir::Node, ir::NodeRef, ir::Op;
 
 // At which dim the rows of an attention's result [N.., L, Ev] stand in a permutation of it, which may have other dims of one element; none
 // if the permutation moves others of its dims.
@@ -69,7 +67,7 @@ std::optional<int64_t> wanted_rows(const Node& attention, const Readers& readers
 }  // namespace
 
 ir::Graph lay_out_attention(const ir::Graph& graph) {
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeRef& node) { return ir::is_attention(node->op()); })) return graph;
+  if (std::ranges::none_of(graph.nodes, [](const NodeRef& node) { return ir::is_attention(node->op()); })) return graph;
   const Readers readers = readers_of(graph);
   return rebuild(graph, [&](const Node& node, std::span<const NodeRef> operands) {
     if (node.op() == Op::Permute) return ir::permute(operands[0], node.ints());

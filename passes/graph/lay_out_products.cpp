@@ -1,4 +1,4 @@
-// Products are stored as they are read. One of which only the transpose is read is computed transposed, as the gradient of keys that
+// Products are stored as they are read. A product is computed transposed if only its transpose is read, as the gradient of keys that
 // were transposed for their product with queries:
 //
 //   %d = dot %a, %b : f32[16,64]                   %0 = permute %b [1,0] : f32[64,32]
@@ -6,8 +6,8 @@
 //   return %t                                      %2 = dot %0, %1 : f32[64,16]
 //                                                  return %2
 //
-// One whose dims are only read in another order and joined, as the heads of an attention are, is stored in that order: the cast to its
-// own type is an operation that takes the product in. Whoever reads it then finds rows, and divides no index.
+// A product whose dims are only read in another order and joined, as the heads of an attention are, is stored in that order: the cast
+// to its own type is an operation that takes the product in. A reader then finds rows, and divides no index.
 //
 //   %d = dot %a, %b : f32[4,64,16]                 %d = dot %a, %b : f32[4,64,16]
 //   %p = permute %d [1,0,2] : f32[64,4,16]  ->     %p = permute %d [1,0,2] : f32[64,4,16]
@@ -24,9 +24,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::Node;
-using ir::NodeRef;
-using ir::Op;
+using ir::Node, ir::NodeRef, ir::Op;
 
 bool is_view_of_product(const Node& node) { return node.op() == Op::Permute && node.inputs()[0]->op() == Op::Dot; }
 
@@ -57,7 +55,7 @@ bool joins_moved_dims(const Node& reshape) {
 template <typename Test>
 bool all_readers(const Readers& readers, const Node* node, const Test& test) {
   const auto& of_node = readers.at(node);
-  return std::all_of(of_node.begin(), of_node.end(), [&](const Node* reader) { return reader && test(*reader); });
+  return std::ranges::all_of(of_node, [&](const Node* reader) { return reader && test(*reader); });
 }
 
 // The last two dims exchanged.
@@ -134,7 +132,7 @@ ir::Graph lay_out_products(const ir::Graph& graph) {
     const Node* source = node->inputs()[0];
     return (source->op() == Op::Reshape ? source->inputs()[0] : source)->op() == Op::Dot;
   };
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), moves_product)) return graph;
+  if (std::ranges::none_of(graph.nodes, moves_product)) return graph;
   return copy_into_rows(turn_products(put_ones_first(graph)));
 }
 

@@ -19,10 +19,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::Dims;
-using ir::Node;
-using ir::NodeRef;
-using ir::Op;
+using ir::Dims, ir::Node, ir::NodeRef, ir::Op;
 
 constexpr int64_t kPiece = 8;  // halves of 16 bytes
 
@@ -199,9 +196,7 @@ ir::Graph lay_out_windows(const ir::Graph& graph, const ir::Targets& targets) {
   const auto may_change = [&](const Node& node) {
     return node.op() == Op::Dot && ir::is_half(node.dtype()) && ir::kind(ir::target_of(targets, node.device())) == ir::TargetKind::Cuda;
   };
-  if (std::ranges::none_of(graph.nodes, may_change, [](const NodeRef& node) -> const Node& { return *node; })) return graph;
-  return rebuild(graph, [&](const Node& node, std::span<const NodeRef> operands) {
-    if (!may_change(node)) return remake_as_is(node, operands);
+  return rebuild_some(graph, may_change, [&](const Node& node, std::span<const NodeRef> operands) {
     for (const size_t side : {1, 0}) {
       const std::optional<ChannelWindows> w = channel_windows(operands[side]);
       const std::optional<Steps> steps = w ? steps_of(*w) : std::nullopt;

@@ -5,8 +5,7 @@
 
 namespace tenon::passes {
 
-using ir::Node;
-using ir::NodeRef;
+using ir::Node, ir::NodeRef;
 
 NodeRef remake_as_is(const Node& node, std::span<const NodeRef> operands) {
   const bool same = std::equal(operands.begin(), operands.end(), node.inputs().begin(), node.inputs().end(),
@@ -20,7 +19,7 @@ namespace {
 // Each of `order` gets the first name that a node had whose image it is.
 std::vector<std::string> names_of(std::span<Node* const> order, std::span<const NodeRef> images, std::span<const std::string> names) {
   std::vector<std::string> result(order.size());
-  if (std::all_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); })) return result;
+  if (std::ranges::all_of(names, [](const std::string& name) { return name.empty(); })) return result;
   ir::NodeMap<size_t> position;
   for (size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
   for (size_t i = 0; i < std::min(images.size(), names.size()); ++i) {
@@ -59,9 +58,16 @@ ir::Graph rebuild(const ir::Graph& graph, const Remake& remake) {
   return result;
 }
 
+ir::Graph rebuild_some(const ir::Graph& graph, const std::function<bool(const Node&)>& is_wanted, const Remake& remake) {
+  if (std::ranges::none_of(graph.nodes, [&](const NodeRef& node) { return is_wanted(*node); })) return graph;
+  return rebuild(graph, [&](const Node& node, std::span<const NodeRef> operands) {
+    return is_wanted(node) ? remake(node, operands) : remake_as_is(node, operands);
+  });
+}
+
 Readers readers_of(const ir::Graph& graph) {
   Readers readers;
-  for (const NodeRef& node : graph.nodes) readers[node.get()];  // also those that nobody reads any more
+  for (const NodeRef& node : graph.nodes) readers[node.get()];  // also those that have no readers any more
   for (const ir::Node* node : ir::topological_order(graph.outputs)) {
     for (const ir::Node* operand : node->inputs()) readers[operand].push_back(node);
   }

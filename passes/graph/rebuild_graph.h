@@ -20,12 +20,14 @@ ir::NodeRef remake_as_is(const ir::Node& node, std::span<const ir::NodeRef> oper
 // Walks graph.nodes in order; keeps inputs, outputs, names and dead nodes. Nodes that `remake` made on the
 // way to a result stand before it.
 ir::Graph rebuild(const ir::Graph& graph, const Remake& remake);
+// The same where `remake` is for some nodes alone; a graph without such is given back.
+ir::Graph rebuild_some(const ir::Graph& graph, const std::function<bool(const ir::Node&)>& is_wanted, const Remake& remake);
 
 // Who reads a node that an output needs. Null: the program.
 using Readers = ir::NodeMap<std::vector<const ir::Node*>>;
 Readers readers_of(const ir::Graph& graph);
 
-// A copy, which lies as its dims stand. No kernel computes it on the way: whoever reads it reads memory.
+// A copy, which lies as its dims stand. No kernel computes it on the way: its readers read memory.
 ir::NodeRef copied(const ir::NodeRef& value);
 
 ir::Dims long_dims(const ir::Dims& shape);  // those of more than one element

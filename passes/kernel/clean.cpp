@@ -42,10 +42,9 @@ void drop_dead(ir::Kernel& kernel) {
   kernel.instrs.resize(kept);
 }
 
-// A contraction whose value nobody needs leaves its axis behind, with nothing to run over it.
+// A contraction whose value nothing needs leaves its axis behind, with nothing to run over it.
 void drop_unused_contract_axis(ir::Kernel& kernel) {
-  const bool contracts =
-      std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const ir::Instr& i) { return i.op == ir::Op::Contract; });
+  const bool contracts = std::ranges::any_of(kernel.instrs, [](const ir::Instr& i) { return i.op == ir::Op::Contract; });
   if (!contracts) std::erase_if(kernel.axes, [](const ir::Axis& a) { return a.kind == ir::AxisKind::Contract; });
 }
 

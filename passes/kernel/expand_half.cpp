@@ -14,8 +14,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::DType;
-using ir::Op;
+using ir::DType, ir::Op;
 
 bool computes(Op op) {
   if (op == Op::Cast || op == Op::Bitcast) return false;
@@ -26,7 +25,7 @@ bool computes(Op op) {
 
 ir::Kernel expand_half(ir::Kernel kernel) {
   const auto is_half = [](const ir::Instr& in) { return ir::is_half(in.dtype); };
-  if (std::none_of(kernel.instrs.begin(), kernel.instrs.end(), is_half)) return kernel;
+  if (std::ranges::none_of(kernel.instrs, is_half)) return kernel;
   return rewrite_kernel(kernel, [](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) -> ir::Value {
     if (!computes(instr.op)) return kKeep;
     SmallVector<ir::Value, 3> wide;

@@ -107,7 +107,7 @@ Expr expand(Op op, const Expr* x) {
 
 ir::Kernel expand_math(ir::Kernel kernel) {
   const auto expands = [](const ir::Instr& in) { return ir::is_elementwise(in.op) && ir::has_trait(in.op, ir::TraitExpands); };
-  if (std::none_of(kernel.instrs.begin(), kernel.instrs.end(), expands)) return kernel;
+  if (std::ranges::none_of(kernel.instrs, expands)) return kernel;
   return rewrite_kernel(kernel, [&](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) -> ir::Value {
     if (!expands(instr)) return kKeep;
     math::Expr x[2] = {};

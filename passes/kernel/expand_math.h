@@ -13,8 +13,7 @@
 
 namespace tenon::passes::math {
 
-using ir::DType;
-using ir::Op;
+using ir::DType, ir::Op;
 
 // A value of the kernel being built. The operators append instructions.
 struct Expr {

@@ -205,7 +205,7 @@ static Expr tanh(Expr x) {
                                             -0.00886323487322018, 0.0035921197653261067, -0.001455764718655166, 0.0005896248880989288,
                                             -0.00023752026425821017, 9.250314742091389e-05, -3.119307730313747e-05, 6.510088442184524e-06});
   const Expr small = fma(a * z, tail, a);
-  // Past 20 the result is 1 in either type.
+  // The result is 1 past 20, in either type.
   const Expr big = 1.0 - 2.0 / (exp_normal({min(a, 20.0) * 2.0, constant(a, -0.0)}) + 1.0);
   return with_sign_of(select(tiny, abs(x), select(a < (single ? 0.7 : 0.6), small, big)), x);
 }

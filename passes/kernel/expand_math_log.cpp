@@ -6,8 +6,7 @@
 namespace tenon::passes::math {
 namespace {
 
-using ir::kInfinity;
-using ir::kNan;
+using ir::kInfinity, ir::kNan;
 
 struct Split {
   Expr k;  // as a float

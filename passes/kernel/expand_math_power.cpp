@@ -8,8 +8,7 @@
 namespace tenon::passes::math {
 namespace {
 
-using ir::kInfinity;
-using ir::kNan;
+using ir::kInfinity, ir::kNan;
 
 // |x|^y without the cases that logarithms cannot give; f64.
 Expr power_of_magnitude(Expr a, Expr y, bool brief) {

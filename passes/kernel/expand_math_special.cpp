@@ -57,7 +57,7 @@ static Expr erf(Expr x) {
 namespace {
 
 // 1 - erf(x) up to 0.65; beyond, exp(-a^2) P / (a + 1.5) with P a polynomial in (a - 1.5)/(a + 1.5). What the
-// quotient, the square and the product lose to rounding is carried along. From 10.1 on the result is 0.
+// quotient, the square and the product lose to rounding is carried along. The result is 0 from 10.1 on.
 Expr erfc_single(Expr x) {
   const Expr a = abs(x), bounded = zero_if_tiny(abs(min(max(x, -4.5), 10.1)));
   const Expr square = bounded * bounded, square_low = fma(bounded, bounded, -square);

@@ -13,8 +13,7 @@
 namespace tenon::passes::math {
 namespace {
 
-using ir::kInfinity;
-using ir::kNan;
+using ir::kInfinity, ir::kNan;
 constexpr double kHalfPi = 1.5707963267948966, kHalfPiLow = 6.123233995736766e-17;
 constexpr double kQuarterPi = 0.7853981633974483, kQuarterPiLow = 3.061616997868383e-17;
 

@@ -60,14 +60,7 @@ void renumber(ir::Kernel& kernel) {
     axes.push_back(axis);
   }
   if (axes.size() == kernel.axes.size()) return;
-  auto rewrite = [&](Index& index) {
-    if (index.is_constant()) return;
-    index = index.substitute([&](int axis, int64_t) { return to[axis]; });
-  };
-  for (ir::Instr& in : kernel.instrs) {
-    rewrite(in.index);
-    for (ir::Guard& g : in.guards) rewrite(g.value);
-  }
+  substitute_axes(kernel, [&](int axis, int64_t) { return to[axis]; });
   kernel.axes = std::move(axes);
 }
 

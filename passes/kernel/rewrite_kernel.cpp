@@ -3,6 +3,8 @@
 // that is built.
 #include "passes/kernel/rewrite_kernel.h"
 
+#include "passes/passes.h"
+
 namespace tenon::passes {
 
 namespace {
@@ -29,6 +31,16 @@ ir::Value copy_instr(ir::KernelBuilder& builder, const ir::Instr& instr, std::sp
       if (ir::is_scan(instr.op)) return builder.scan(instr.op, args[0]);
       if (ir::is_reduce(instr.op)) return builder.reduce(instr.op, args[0], instr.tree);
       return builder.op(instr.op, args, instr.dtype);
+  }
+}
+
+void substitute_axes(ir::Kernel& kernel, const std::function<ir::Index(int axis, int64_t extent)>& f) {
+  const auto rewrite = [&](ir::Index& index) {
+    if (!index.is_constant()) index = index.substitute(f);
+  };
+  for (ir::Instr& in : kernel.instrs) {
+    rewrite(in.index);
+    for (ir::Guard& guard : in.guards) rewrite(guard.value);
   }
 }
 

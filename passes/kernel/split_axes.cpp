@@ -42,16 +42,9 @@ ir::Kernel split(const ir::Kernel& kernel, int a, int64_t d) {
   const int64_t parts = kernel.extent(a) / d;
   result.axes[a].extent = parts;
   result.axes.insert(result.axes.begin() + a + 1, {kernel.axes[a].name + "0", d, kernel.axes[a].kind});
-  const auto rewrite = [&](Index& index) {
-    if (index.is_constant()) return;
-    index = index.substitute([&](int axis, int64_t extent) {
-      return axis == a ? Index::axis(a, parts) * d + Index::axis(a + 1, d) : Index::axis(axis < a ? axis : axis + 1, extent);
-    });
-  };
-  for (ir::Instr& in : result.instrs) {
-    rewrite(in.index);
-    for (ir::Guard& g : in.guards) rewrite(g.value);
-  }
+  substitute_axes(result, [&](int axis, int64_t extent) {
+    return axis == a ? Index::axis(a, parts) * d + Index::axis(a + 1, d) : Index::axis(axis < a ? axis : axis + 1, extent);
+  });
   return result;
 }
 
@@ -64,7 +57,7 @@ std::optional<ir::Kernel> split_axes(const ir::Kernel& kernel) {
     if (whole.axes[a].kind != ir::AxisKind::Parallel) continue;
     std::vector<int64_t> by = divisions(whole, a);
     const size_t before = by.size();
-    std::sort(by.begin(), by.end(), std::greater<>());
+    std::ranges::sort(by, std::greater<>());
     by.erase(std::unique(by.begin(), by.end()), by.end());
     for (int64_t d : by) {
       if (whole.extent(a) % d != 0 || whole.extent(a) == d) continue;

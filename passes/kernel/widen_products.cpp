@@ -20,7 +20,7 @@ ir::Kernel widen_products(ir::Kernel kernel) {
   const auto widens = [&](const ir::Instr& in) {
     return in.op == ir::Op::Mul && in.dtype == ir::DType::F32 && (is_exponential(in.args[0]) || is_exponential(in.args[1]));
   };
-  if (std::none_of(kernel.instrs.begin(), kernel.instrs.end(), widens)) return kernel;
+  if (std::ranges::none_of(kernel.instrs, widens)) return kernel;
   return rewrite_kernel(kernel, [&](ir::KernelBuilder& builder, const ir::Instr& instr, std::span<const ir::Value> args) -> ir::Value {
     if (!widens(instr)) return kKeep;
     const ir::Value wide[] = {builder.cast(args[0], ir::DType::F64), builder.cast(args[1], ir::DType::F64)};

@@ -1,6 +1,6 @@
 // For each warp one walk over a phase's statements, as its first thread goes: sizes are known, and so are loops' bounds and most
-// conditions. Counted are the instructions that a thread starts, and the cycles for which it waits for memory, for other threads and
-// for barriers.
+// conditions. The walk counts the instructions that a thread starts, and the cycles for which it waits for memory, for other threads
+// and for barriers.
 #include "passes/schedule/block_time.h"
 
 #include <algorithm>
@@ -11,12 +11,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::LoopTree;
-using ir::Op;
-using ir::Space;
-using ir::Stmt;
-using ir::StmtKind;
-using ir::ValueId;
+using ir::LoopTree, ir::Op, ir::Space, ir::Stmt, ir::StmtKind, ir::ValueId;
 
 // Cycles, of an H100 as micro-benchmarks have them (Luo et al. 2024, "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture").
 constexpr double kInstruction = 2;  // four until the next one has its result, and about every other one waits for that
@@ -64,8 +59,8 @@ class Walk {
   Cost loop(const Stmt& stmt) {
     const std::optional<int64_t> begin = known(stmt.args[0]), end = known(stmt.args[1]);
     const double rounds = begin && end ? static_cast<double>(std::max<int64_t>(0, (*end - *begin + stmt.step - 1) / stmt.step)) : 1;
-    const bool innermost = std::none_of(stmt.body.begin(), stmt.body.end(),
-                                        [](const Stmt& s) { return s.kind == StmtKind::For || s.kind == StmtKind::Barrier; });
+    const bool innermost =
+        std::ranges::none_of(stmt.body, [](const Stmt& s) { return s.kind == StmtKind::For || s.kind == StmtKind::Barrier; });
     if (depth_ == 0 && !innermost && !stmt.unroll && begin && end && rounds <= kWalked) return each_round(stmt, *begin, *end);
     known(stmt.result) = begin;
     const Cost round = body_of(stmt);

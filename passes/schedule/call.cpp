@@ -33,7 +33,7 @@ int64_t Points::count() const {
 }
 
 std::vector<ValueId> Points::places(Context& c, ValueId point) const {
-  std::vector<ValueId> places(buffers_, -1);
+  std::vector<ValueId> places(buffers_, kZero);
   for (size_t d = dims_.size(); d-- > 0;) {
     const Dim& dim = dims_[d];
     ValueId digit = point;
@@ -101,7 +101,7 @@ ValueId elementary(Context& c, Op op, ValueId x) {
       default: values.push_back(c.builder.op(in.op, args, in.dtype));
     }
   }
-  return -1;
+  return kNone;
 }
 
 ValueId attention_weight(Context& c, ValueId x) {

@@ -60,7 +60,7 @@ Context::Context(const ir::Kernel& k, Lowered& lowered, ir::TargetKind target, D
   tree.target = target;
   tree.index_type = index_type;
   for (const ir::KernelBuffer& buffer : k.buffers) {
-    builder.add_buffer({buffer.name, buffer.dtype, buffer.role == ir::Role::In ? Space::In : Space::Out, -1, 0});
+    builder.add_buffer({buffer.name, buffer.dtype, buffer.role == ir::Role::In ? Space::In : Space::Out, kNone, 0});
   }
   for (const ir::KernelScalar& scalar : k.scalars) tree.scalars.push_back(scalar.dtype);
 }
@@ -94,13 +94,17 @@ void Context::keep(CodeLengths lengths, const ir::Target& target) {
 
 std::vector<int> Context::parallel_but(std::initializer_list<int> others) const {
   std::vector<int> result = axes(AxisKind::Parallel);
-  std::erase_if(result, [&](int a) { return std::find(others.begin(), others.end(), a) != others.end(); });
+  std::erase_if(result, [&](int a) { return std::ranges::find(others, a) != others.end(); });
   return result;
 }
 
-int64_t Context::product(std::span<const int> of) const {
+Value contraction_of(const ir::Kernel& kernel) {
+  return static_cast<Value>(std::ranges::find(kernel.instrs, Op::Contract, &Instr::op) - kernel.instrs.begin());
+}
+
+int64_t product_of(const ir::Kernel& kernel, std::span<const int> axes) {
   int64_t result = 1;
-  for (int a : of) result *= extent(a);
+  for (int a : axes) result *= kernel.extent(a);
   return result;
 }
 
@@ -114,7 +118,12 @@ int32_t Context::buffer_of(const std::string& name, DType dtype, Space space, in
 }
 
 AccumulatorBuffers Context::partials(Value reduction, Space space, int64_t count) {
-  return reducer(reduction).buffers("part" + std::to_string(out.tree.buffers.size()), space, nest.size_slot(count), 0);
+  return reducer(reduction).buffers("part" + std::to_string(out.tree.buffers.size()), space, 0, nest.size_slot(count));
+}
+
+ValueId Context::multiply_add(ValueId x, ValueId y, ValueId acc) {
+  if (ir::is_float(builder.type(acc).dtype)) return builder.op(Op::Fma, {x, y, acc});
+  return builder.op(Op::Add, {builder.op(Op::Mul, {x, y}), acc});
 }
 
 std::pair<ValueId, ValueId> Context::divide(ValueId linear, ValueId divisor) {
@@ -123,7 +132,7 @@ std::pair<ValueId, ValueId> Context::divide(ValueId linear, ValueId divisor) {
 }
 
 std::pair<ValueId, ValueId> Context::bind_outer(std::span<const int> outer, ValueId linear, int64_t count) {
-  if (outer.empty()) return {-1, linear};
+  if (outer.empty()) return {kNone, linear};
   const auto result = divide(linear, nest.size(count));
   nest.bind_linear(outer, result.first);
   return result;

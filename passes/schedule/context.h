@@ -2,7 +2,9 @@
 // loop or thread takes which axis; loops and branches are opened here, so that each has a scope of the nest.
 #pragma once
 
+#include <any>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "passes/schedule/lowered.h"
@@ -18,6 +20,19 @@ struct CodeLengths {
   std::vector<int64_t> numbers;  // sizes, or factors of some; see Context::length
 };
 
+// Which of the programs for a kind of kernels takes a kernel, by its number, and what the choice has found out, which the program uses.
+template <typename T>
+concept ProgramName = std::is_enum_v<T> || std::is_same_v<T, bool>;
+struct Choice {
+  int program;
+  std::any plan;
+  template <ProgramName Program>
+  Choice(Program chosen, std::any found = {}) : program(static_cast<int>(chosen)), plan(std::move(found)) {}
+};
+
+int64_t product_of(const ir::Kernel& kernel, std::span<const int> axes);  // of their extents
+Value contraction_of(const ir::Kernel& kernel);                           // the one that it has
+
 class Context {
   std::vector<std::shared_ptr<const ir::LoopTree>> trees_;  // of `known`
 
@@ -30,17 +45,22 @@ class Context {
   const KnownLowered known;
   ir::TreeBuilder builder;
   Nest nest;
+  std::any plan;  // of the choice of this program
 
   int64_t extent(int axis) const { return kernel.extent(axis); }
   std::vector<int> axes(AxisKind kind) const { return ir::axes_of(kernel, kind); }
   std::vector<int> parallel_but(std::initializer_list<int> others) const;  // the parallel axes without these
-  int64_t product(std::span<const int> axes) const;
+  int64_t product(std::span<const int> axes) const { return product_of(kernel, axes); }
   Reducer reducer(Value reduction);
   // A buffer of `count` elements, which is a size parameter; its name gets a number.
   int32_t buffer(const std::string& name, DType dtype, Space space, int64_t count) {
     return buffer_of(name, dtype, space, nest.size_slot(count));
   }
   int32_t buffer_of(const std::string& name, DType dtype, Space space, int32_t slot);
+  // A buffer of `count` elements, which is a part of the code.
+  int32_t fixed_buffer(std::string name, DType dtype, Space space, int64_t count) {
+    return builder.add_buffer({std::move(name), dtype, space, kNone, count});
+  }
   AccumulatorBuffers partials(Value reduction, Space space, int64_t count);
 
   // --- code that serves other lengths
@@ -62,11 +82,12 @@ class Context {
   // Where a piece of `length` stops that begins at or before `end`. begin + length might not fit the index type, as the sum of
   // an index and a literal below gpu/context.cpp's kOverhang does.
   ValueId piece_end(ValueId begin, ValueId length, ValueId end) { return add(begin, minimum(length, sub(end, begin))); }
+  ValueId multiply_add(ValueId x, ValueId y, ValueId acc);  // of any numbers: fused if they are floats
   // linear = quotient * divisor + remainder; gives both
   std::pair<ValueId, ValueId> divide(ValueId linear, ValueId divisor);
 
-  // Splits a linear index over the `outer` axes and a last number below `count`. Binds the axes; gives their row-major point, -1
-  // if there are none, and the number.
+  // Splits a linear index over the `outer` axes and a last number below `count`. Binds the axes; gives their row-major point,
+  // if there are any, and the number.
   std::pair<ValueId, ValueId> bind_outer(std::span<const int> outer, ValueId linear, int64_t count);
 
   // Opens a phase of `count` iterations, each costing `ns`, and a scope for it; gives the iteration's number.
@@ -80,6 +101,15 @@ class Context {
     const ValueId position = builder.begin_for(begin, end, step, unroll);
     in_scope([&] { body(position); });
     builder.end_for();
+  }
+  // The same, for the compiler to unroll.
+  template <typename Body>
+  void unrolled(ValueId begin, ValueId end, int64_t step, const Body& body) {
+    loop(begin, end, step, body, true);
+  }
+  template <typename Body>
+  void unrolled(int64_t count, const Body& body) {
+    unrolled(literal(0), literal(count), 1, body);
   }
   template <typename Body>
   void in_scope(const Body& body) {

@@ -19,7 +19,7 @@ Form form_of(const ir::Work& work) {
     if (ir::is_scan(in.op)) ++form.scans;
     if (in.op == Op::Contract) ++form.contractions;
   }
-  // What nobody needed is gone, but not its axis: its points are walked all the same.
+  // Instructions that nothing needed are gone, but their axis is not: its points are walked all the same.
   if (kernel.has(ir::AxisKind::Inner) && form.lanes + form.columns == 0) form.lanes = 1;
   if (kernel.has(ir::AxisKind::Serial) && form.scans == 0) form.scans = 1;
   return form;

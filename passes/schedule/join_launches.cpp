@@ -37,11 +37,7 @@
 namespace tenon::passes {
 namespace {
 
-using ir::LoopTree;
-using ir::Space;
-using ir::Stmt;
-using ir::StmtKind;
-using ir::ValueId;
+using ir::LoopTree, ir::Space, ir::Stmt, ir::StmtKind, ir::ValueId;
 
 constexpr size_t kMostParts = 8;
 constexpr size_t kMostArguments = 400;  // of the 4 KB that a launch may bring
@@ -49,7 +45,7 @@ constexpr size_t kMostArguments = 400;  // of the 4 KB that a launch may bring
 bool is_argument(const ir::TreeBuffer& buffer) { return buffer.space != Space::Local && buffer.space != Space::Shared; }
 
 size_t arguments(const LoopTree& tree) {
-  const auto buffers = std::count_if(tree.buffers.begin(), tree.buffers.end(), is_argument);
+  const auto buffers = std::ranges::count_if(tree.buffers, is_argument);
   return static_cast<size_t>(buffers) + static_cast<size_t>(tree.size_count) + tree.scalars.size() + 1;
 }
 
@@ -60,7 +56,7 @@ Kind kind_of(const ir::TreeBuffer& buffer) { return {buffer.dtype, buffer.stages
 constexpr int kWarp = 32;
 
 bool waits_in(const std::vector<Stmt>& stmts, const LoopTree& tree) {
-  return std::any_of(stmts.begin(), stmts.end(), [&](const Stmt& stmt) {
+  return std::ranges::any_of(stmts, [&](const Stmt& stmt) {
     return stmt.kind == StmtKind::Barrier || (stmt.buffer >= 0 && tree.buffers[static_cast<size_t>(stmt.buffer)].space == Space::Shared) ||
            waits_in(stmt.body, tree) || waits_in(stmt.orelse, tree);
   });
@@ -93,8 +89,8 @@ Order order_of(const Turn& turn) {
         std::vector<double> cycles = warp_cycles(tree, phase, turn[p]->sizes);
         for (double& c : cycles) c *= static_cast<double>(turn[p]->sizes[static_cast<size_t>(phase.extent)]);
         if (waiting) {
-          const double all = *std::max_element(busy.begin(), busy.end()) + *std::max_element(cycles.begin(), cycles.end());
-          std::fill(busy.begin(), busy.end(), all);
+          const double all = *std::ranges::max_element(busy) + *std::ranges::max_element(cycles);
+          std::ranges::fill(busy, all);
           continue;
         }
         // The thread t of the block is the part's thread t + 32 first: its warp v is the block's warp v - first.
@@ -112,7 +108,7 @@ Order order_of(const Turn& turn) {
       order.first_warps.push_back(static_cast<int64_t>(first));
     }
   }
-  order.cycles = *std::max_element(busy.begin(), busy.end());
+  order.cycles = *std::ranges::max_element(busy);
   return order;
 }
 

@@ -34,7 +34,7 @@ ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)
     if (in.level != Level::Full) continue;
     if (in.op == Op::Store) needed[v] = uint64_t{1} << plan.available[v];
     uint64_t first = needed[v] & (~needed[v] + 1);
-    computed[v] = first == needed[v] || keep(static_cast<Value>(v)) ? first : needed[v];
+    computed[v] = first == needed[v] || (keep && keep(static_cast<Value>(v))) ? first : needed[v];
     for (Value a : in.args) needed[a] |= computed[v];
   }
   for (size_t v = 0; v < count; ++v) {
@@ -58,10 +58,10 @@ ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)
   return plan;
 }
 
-std::vector<bool> dear_values(const ir::Kernel& kernel) {
-  constexpr int kCheap = 4, kDear = 1 << 20;  // add-equivalents
+std::vector<bool> costly_values(const ir::Kernel& kernel) {
+  constexpr int kCheap = 4, kCostly = 1 << 20;  // add-equivalents
   std::vector<int> costs(kernel.instrs.size(), 0);
-  std::vector<bool> dear(kernel.instrs.size(), false);
+  std::vector<bool> costly(kernel.instrs.size(), false);
   for (size_t v = 0; v < costs.size(); ++v) {
     const Instr& instr = kernel.instrs[v];
     if (instr.level != Level::Full || !ir::is_elementwise(instr.op)) continue;
@@ -70,12 +70,12 @@ std::vector<bool> dear_values(const ir::Kernel& kernel) {
     for (Value arg : instr.args) {
       if (kernel.instr(arg).level != Level::Full) continue;
       ++full_operands;
-      costs[v] = std::min(kDear, costs[v] + costs[arg]);
+      costs[v] = std::min(kCostly, costs[v] + costs[arg]);
     }
-    if (full_operands > 1) costs[v] = kDear;
-    dear[v] = costs[v] > kCheap;
+    if (full_operands > 1) costs[v] = kCostly;
+    costly[v] = costs[v] > kCheap;
   }
-  return dear;
+  return costly;
 }
 
 std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) const {
@@ -83,7 +83,7 @@ std::vector<Value> ReduceLoops::values_after(const ir::Kernel& kernel, int l) co
     for (size_t u = static_cast<size_t>(v) + 1; u < kernel.instrs.size(); ++u) {
       const Instr& in = kernel.instrs[u];
       const bool later = in.level == Level::Full || ir::is_reduce(in.op) || available[u] > l + 1;
-      if (later && std::find(in.args.begin(), in.args.end(), v) != in.args.end()) return true;
+      if (later && std::ranges::find(in.args, v) != in.args.end()) return true;
     }
     return false;
   };
@@ -126,7 +126,7 @@ std::vector<std::pair<int, int>> pairs_where(const ir::Kernel& kernel, const Acc
       const ir::KernelBuffer& in = kernel.buffers[b];
       const ir::KernelBuffer& out = kernel.buffer(store.slot);
       if (in.role != ir::Role::In || in.numel != out.numel || ir::item_size(in.dtype) != ir::item_size(out.dtype)) continue;
-      bool same = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& i) {
+      bool same = std::ranges::all_of(kernel.instrs, [&](const Instr& i) {
         return i.op != Op::Load || i.slot != static_cast<int>(b) ||
                (i.index == store.index && i.guards.empty() && i.scale == 0 && i.level == store.level);
       });
@@ -139,7 +139,7 @@ std::vector<std::pair<int, int>> pairs_where(const ir::Kernel& kernel, const Acc
       const std::set<int>& of = sources.of[pair.store];
       pair.rank = of.contains(pair.in) ? of.size() : kernel.buffers.size() + 1;
     }
-    std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) { return a.rank < b.rank; });
+    std::ranges::stable_sort(pairs, [](const Pair& a, const Pair& b) { return a.rank < b.rank; });
   }
   std::vector<std::pair<int, int>> result;
   for (const Pair& pair : pairs) result.emplace_back(pair.out, pair.in);
@@ -158,9 +158,9 @@ std::vector<std::pair<int, int>> in_place_pairs(const ir::Kernel& kernel, const 
 std::vector<std::pair<int, int>> in_place_results(const ir::Kernel& kernel, const ReduceLoops& plan) {
   // Threads of the same row that store nothing may read what is stored there already: no note and no address may come of that.
   const auto acts = [](const Instr& in) { return in.op == Op::Check || (in.op == Op::Load && in.scale != 0); };
-  if (std::any_of(kernel.instrs.begin(), kernel.instrs.end(), acts)) return {};
-  // Nor may an element of the row, of which those after a reduction are in another loop. Only a reduction makes the threads of a row wait
-  // for each other: a store before it may come before another thread's load.
+  if (std::ranges::any_of(kernel.instrs, acts)) return {};
+  // An element of the row may not come of it either; elements after a reduction are in another loop. Only a reduction makes the threads
+  // of a row wait for each other: a store before it may come before another thread's load.
   const bool reduces = std::ranges::any_of(kernel.instrs, [](const Instr& in) { return ir::is_reduce(in.op); });
   return pairs_where(kernel, [&](size_t s) {
     if (kernel.instrs[s].level != Level::Row) return false;

@@ -29,12 +29,12 @@ struct ReduceLoops {
   std::vector<Value> values_after(const ir::Kernel& kernel, int l) const;
 };
 
-// `keep`: what is worth keeping.
-ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)>& keep);
+// `keep`: what is worth keeping; nothing if it is missing.
+ReduceLoops plan_loops(const ir::Kernel& kernel, const std::function<bool(Value)>& keep = {});
 
 // For each value of an element whether it is better kept than computed again from a load: unless that takes a few cheap operations
 // on a single element value.
-std::vector<bool> dear_values(const ir::Kernel& kernel);
+std::vector<bool> costly_values(const ir::Kernel& kernel);
 
 // (out, in) buffers where every read of `in` is at the index at which `out` is written, not after that in time. First come those where
 // `out` is computed from `in`, and among them what depends on the fewest: each moment of an optimiser's step takes its own place, then

@@ -39,7 +39,7 @@ struct Lowered {
   std::optional<Packing> packing;
   bool better_often = false;  // code that runs often would be other code (CpuTarget::often)
 
-  // Of code that serves kernels of other lengths: which, and where a length is among the sizes.
+  // Which other kernels the code serves, and where a length is among the sizes.
   struct Lengths {
     ir::Kernel kernel;
     ir::Target target;

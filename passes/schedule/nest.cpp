@@ -21,7 +21,7 @@ int32_t Nest::size_slot(int64_t value) {
 }
 
 ValueId Nest::extent(int axis) {
-  auto [it, fresh] = extents_.try_emplace(axis, -1);
+  auto [it, fresh] = extents_.try_emplace(axis, kNone);
   if (fresh) it->second = size_slot(kernel_.extent(axis));
   return builder_.size(it->second);
 }
@@ -54,7 +54,7 @@ std::vector<bool> varying_along(const ir::Kernel& kernel, std::span<const int> a
 // --- vectors
 
 void Nest::set_lane_axis(int axis, int lanes) {
-  if (lanes == 1) axis = -1;
+  if (lanes == 1) axis = kNoAxis;
   lane_axis_ = axis;
   lanes_ = lanes;
   varies_ = apart_ = varying_along(kernel_, axis);
@@ -66,7 +66,7 @@ void Nest::set_sub_axes(std::span<const int> axes) {
   apart_ = varying_along(kernel_, axes);
 }
 
-bool Nest::is_sub_axis(int axis) const { return std::find(sub_axes_.begin(), sub_axes_.end(), axis) != sub_axes_.end(); }
+bool Nest::is_sub_axis(int axis) const { return std::ranges::find(sub_axes_, axis) != sub_axes_.end(); }
 
 ValueId Nest::tail_mask(ValueId position, ValueId end) {
   ValueId left = builder_.op(Op::Cast, {builder_.op(Op::Min, {builder_.op(Op::Sub, {end, position}), literal(lanes_)})}, DType::I32);
@@ -127,7 +127,7 @@ void Nest::bind_linear(std::span<const int> axes, ValueId linear) {
       points.push_back(kernel_.axis(a));
       shape.push_back(kernel_.extent(a));
     }
-    const bool apart = std::any_of(long_axes.begin(), long_axes.end(), [&](int a) { return is_sub_axis(a); });
+    const bool apart = std::ranges::any_of(long_axes, [&](int a) { return is_sub_axis(a); });
     linear_.push_back({ir::flatten(points, shape), linear, apart ? sub_ : kNoSub, known_.scope()});
   }
   for (size_t i = long_axes.size(); i-- > 1;) {
@@ -144,13 +144,13 @@ ValueId Nest::find_linear(const Index& index) const {
     const Linear& linear = linear_[i];
     if (linear.index != index || (linear.sub != sub_ && linear.sub != kNoSub)) continue;
     const ir::Axes axes = index.axes();
-    const bool current = std::all_of(axes.begin(), axes.end(), [&](int a) {
+    const bool current = std::ranges::all_of(axes, [&](int a) {
       const auto* bound = known_.find(axis_key(a));
       return bound && bound->scope == linear.scope;
     });
     if (current) return linear.value;
   }
-  return -1;
+  return kNone;
 }
 
 void Nest::prepare(std::span<const Value> instrs) {
@@ -172,14 +172,14 @@ void Nest::prepare(std::span<const Value> instrs) {
   }
 }
 
-// Divisions of a vector are dear, and no compiler finds them in a loop under conditions.
+// Divisions of a vector are costly, and no compiler finds them in a loop under conditions.
 void Nest::prepare_lanes(const Index& index, DType type) {
   for (size_t t = 0; t < index.terms().size(); ++t) {
     const Index::Term& term = index.terms()[t];
     if (term.axis >= 0) continue;
     const ir::Axes axes = term.inner_index().axes();
-    const bool along = std::find(axes.begin(), axes.end(), lane_axis_) != axes.end();
-    const bool bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return is_bound(a); });
+    const bool along = std::ranges::find(axes, lane_axis_) != axes.end();
+    const bool bound = std::ranges::all_of(axes, [&](int a) { return is_bound(a); });
     if (along && bound) {
       note(Kind::LaneTerm, term_key(index_number(index), t, type), cast(term_value(term, true), type));
     }
@@ -204,7 +204,7 @@ int64_t Nest::term_key(int number, size_t term, DType type) const {
 int64_t Nest::partial_key(const Index& index, int sub) { return int64_t{index_number(index)} * kSubs + sub; }
 
 int32_t Nest::coefficient_slot(int number, size_t term, int64_t value) {
-  auto [it, fresh] = slots_.try_emplace(int64_t{number} * kSlots + static_cast<int64_t>(term), -1);
+  auto [it, fresh] = slots_.try_emplace(int64_t{number} * kSlots + static_cast<int64_t>(term), kNone);
   if (fresh) it->second = size_slot(value);
   return it->second;
 }
@@ -214,7 +214,7 @@ Nest::Partial Nest::partial(const Index& index) {
   const auto *known = partials_.find(int64_t{number} * kSubs + sub_), *of_all = partials_.find(int64_t{number} * kSubs + kNoSub);
   if (!known || (of_all && of_all->scope > known->scope)) known = of_all;
   Partial result = known ? known->value : Partial{};
-  ValueId fresh = -1;  // a sum of its own: addresses that differ in what was known share it
+  ValueId fresh = kNone;  // a sum of its own: addresses that differ in what was known share it
   auto add = [&](ValueId x) { fresh = fresh < 0 ? x : builder_.op(Op::Add, {fresh, x}); };
   std::span<const Index::Term> terms = index.terms();
   for (size_t t = 0; t < terms.size(); ++t) {
@@ -226,8 +226,8 @@ Nest::Partial Nest::partial(const Index& index) {
       bound = is_bound(terms[t].axis);
     } else {
       ir::Axes axes = terms[t].inner_index().axes();
-      along = std::any_of(axes.begin(), axes.end(), [&](int a) { return is_sub_axis(a); });
-      bound = std::all_of(axes.begin(), axes.end(), [&](int a) { return is_bound(a); });
+      along = std::ranges::any_of(axes, [&](int a) { return is_sub_axis(a); });
+      bound = std::ranges::all_of(axes, [&](int a) { return is_bound(a); });
     }
     if (!bound) continue;
     add(along ? product(number, t, terms[t]) : shared_product(number, t, terms[t]));
@@ -286,7 +286,7 @@ ValueId Nest::divide(ValueId x, const Index& of, int64_t most, int64_t d, bool r
     return rest(builder_.quotient(x, by), by);
   }
   // Parameters: of a power of two its logarithm and the mask, else the divisor and m.
-  auto [known, fresh] = divisors_.try_emplace({index_number(of), d, vector}, std::pair{-1, -1});
+  auto [known, fresh] = divisors_.try_emplace({index_number(of), d, vector}, std::pair{kNone, kNone});
   auto& [first, second] = known->second;
   if (fresh) {
     const uint64_t by = static_cast<uint64_t>(d), largest = vector ? (uint64_t{1} << kShift) - 1 : ~uint64_t{0};
@@ -297,7 +297,7 @@ ValueId Nest::divide(ValueId x, const Index& of, int64_t most, int64_t d, bool r
   if (even) return remainder ? builder_.op(Op::And, {x, size(second)}) : builder_.op(Op::Shr, {x, size(first)});
   const ValueId quotient = vector ? builder_.op(Op::Shr, {builder_.op(Op::Mul, {x, size(second)}), lanes(literal(kShift))})
                                   : builder_.op(Op::MulHi, {x, size(second)});
-  return rest(quotient, remainder ? size(first) : -1);
+  return rest(quotient, remainder ? size(first) : kNone);
 }
 
 // The value of one term, without its coefficient. Inside compound terms div and mod run on non-negative
@@ -331,7 +331,7 @@ ValueId Nest::number(int index, size_t term, int64_t value) {
 
 ValueId Nest::scalar_index(const Index& index) {
   const int of = index_number(index);
-  ValueId sum = index.terms().empty() ? literal(index.constant_part()) : -1;
+  ValueId sum = index.terms().empty() ? literal(index.constant_part()) : kZero;
   if (sum < 0 && index.constant_part() != 0) sum = number(of, kConstantPart, index.constant_part());
   for (size_t t = 0; t < index.terms().size(); ++t) {
     const Index::Term& term = index.terms()[t];
@@ -349,7 +349,7 @@ ValueId Nest::splat_index(ValueId x) { return builder_.splat(x, lanes_); }
 // One position a lane. What does not vary along the lanes is summed as a scalar first.
 ValueId Nest::vector_index(const Index& index, DType type) {
   const int number = index_number(index);
-  ValueId scalar = -1, sum = -1;
+  ValueId scalar = kZero, sum = kZero;
   auto add = [&](ValueId& to, ValueId x) { to = to < 0 ? x : builder_.op(Op::Add, {to, x}); };
   std::span<const Index::Term> terms = index.terms();
   auto number_value = [&](size_t t, int64_t value) { return builder_.size(coefficient_slot(number, t, value)); };
@@ -423,6 +423,12 @@ void Nest::emit(Value v) {
     }
   }
   set(v, result);
+}
+
+void Nest::emit_new(std::span<const Value> values) {
+  for (Value v : values) {
+    if (instr(v).op == Op::Store || !known(v)) emit(v);
+  }
 }
 
 }  // namespace tenon::passes

@@ -20,7 +20,7 @@
 
 namespace tenon::passes {
 
-// For each instruction of the kernel: whether its value changes along the axis (none if it is -1). A reduction along
+// For each instruction of the kernel: whether its value changes along the axis (none if it is kNoAxis). A reduction along
 // the axis itself ends in a scalar; one along other axes has a result for each point.
 std::vector<bool> varying_along(const ir::Kernel& kernel, int axis);
 std::vector<bool> varying_along(const ir::Kernel& kernel, std::span<const int> axes);  // any of them
@@ -51,7 +51,7 @@ class Nest {
   bool apart(Value v) const { return apart_[v]; }  // each sub-vector has its own
   // Loads of v also ask for what lies `bytes` further on; for what comes from memory in several streams at once.
   void prefetch(Value v, int64_t bytes) { ahead_[v] = bytes; }
-  void set_mask(ValueId mask) { mask_ = mask; }  // -1: every lane is live
+  void set_mask(ValueId mask) { mask_ = mask; }
   ValueId mask() const { return mask_; }
   // lane l is live iff position + l < end
   ValueId tail_mask(ValueId position, ValueId end);
@@ -63,7 +63,7 @@ class Nest {
   // --- scopes
   void push();
   void pop();
-  // The bodies under an if, each in a scope of its own; the first one alone where the condition is -1.
+  // The bodies under an if, each in a scope of its own; the first one alone where the condition is kAlways.
   void when(ValueId condition, const std::function<void()>& body, const std::function<void()>& orelse = {});
   // In the innermost scope; the lane axis: of lane 0. Throws if an axis is bound anew of which an address knows the old value.
   void bind(int axis, ValueId index);
@@ -81,17 +81,18 @@ class Nest {
   ValueId get(Value v);                                                // as it is: scalar, or vector if it varies
   ValueId vector(Value v);                                             // splat if scalar
   void emit(Value v);                                                  // computes it (or stores) here
+  void emit_new(std::span<const Value> values);                        // those that are not known yet, and all stores
   ValueId position(ValueId index) { return cast(index, DType::I64); }  // as a value of the kernel
   ValueId position_of(Value v) { return place(instr(v)); }             // of a load or store; of lane 0
-  ValueId inside(Value v) { return uniform_condition(v); }             // what its guards say of all lanes; -1 if nothing
-  ValueId both(ValueId a, ValueId b);                                  // conjunction of masks, -1 = true
+  ValueId inside(Value v) { return uniform_condition(v); }             // what its guards say of all lanes
+  ValueId both(ValueId a, ValueId b);                                  // of masks
 
  private:
   static constexpr int kSubs = 128, kNoSub = kSubs - 1;
   struct Partial {
-    ValueId value = -1;  // -1: zero so far
-    uint64_t terms = 0;  // bit i: term i is in; bit 63: the constant is in
-    bool apart = false;  // a term along a sub axis is in: holds for one sub-vector
+    ValueId value = kZero;  // so far
+    uint64_t terms = 0;     // bit i: term i is in; bit 63: the constant is in
+    bool apart = false;     // a term along a sub axis is in: holds for one sub-vector
   };
   // The position among several axes, as they were bound.
   struct Linear {
@@ -135,7 +136,7 @@ class Nest {
   Partial partial(const Index& index);  // extended as far as the bound axes allow
   int64_t axis_key(int axis) const { return key_of(Kind::Axis, axis * kSubs + (is_sub_axis(axis) ? sub_ : 0)); }
   bool is_bound(int axis) const { return known_.find(axis_key(axis)) != nullptr; }
-  ValueId find_linear(const Index& index) const;                   // -1 if it is no linear index of bound axes
+  ValueId find_linear(const Index& index) const;                   // none if it is no linear index of bound axes
   ValueId product(int number, size_t t, const Index::Term& term);  // of term t of the index of that number, where it is bound
   ValueId shared_product(int number, size_t t, const Index::Term& term);
   // Whether the code knows that it is 1: along the lanes it decides how vectors are read.
@@ -155,7 +156,7 @@ class Nest {
   ValueId cast(ValueId x, DType type);  // of an index: I64 or I32
   DType index_type() { return builder_.tree().index_type; }
   ValueId splat_index(ValueId x);
-  ValueId condition(Value v, const std::vector<int>& guards, bool vector);  // -1 if there is none
+  ValueId condition(Value v, const std::vector<int>& guards, bool vector);
   struct Guards {
     std::vector<int> together, along;  // by number: the same for all lanes, or not
   };
@@ -181,10 +182,10 @@ class Nest {
   const ir::Kernel& kernel_;
   ir::TreeBuilder& builder_;
   std::vector<int64_t>& sizes_;
-  int lane_axis_ = -1;
+  int lane_axis_ = kNoAxis;
   int lanes_ = 1;
   int sub_ = 0;
-  ValueId mask_ = -1;
+  ValueId mask_ = kAlways;
   bool any_numbers_ = false, hides_power_ = false;
   std::vector<bool> varies_, apart_;
   std::unordered_map<Value, int64_t> ahead_;  // loads that prefetch, and how far

@@ -41,13 +41,13 @@ ValueId Nest::both(ValueId a, ValueId b) {
 
 // One of the numbers of instruction v that are no coefficients: its parameter, the same however often it is used.
 ValueId Nest::bound(Value v, int number, int64_t value) {
-  auto [it, fresh] = slots_.try_emplace(int64_t{1} << 40 | int64_t{v} * kSlots | number, -1);
+  auto [it, fresh] = slots_.try_emplace(int64_t{1} << 40 | int64_t{v} * kSlots | number, kNone);
   if (fresh) it->second = size_slot(value);
   return builder_.size(it->second);
 }
 
 ValueId Nest::condition(Value v, const std::vector<int>& guards, bool vector) {
-  ValueId result = -1;
+  ValueId result = kAlways;
   for (int number : guards) {
     const ir::Guard& g = instr(v).guards[number];
     bool along = vector && lane_axis_ >= 0 && g.value.depends_on(lane_axis_);
@@ -58,8 +58,8 @@ ValueId Nest::condition(Value v, const std::vector<int>& guards, bool vector) {
       lo = splat_index(cast(lo, type));
       hi = splat_index(cast(hi, type));
     }
-    ValueId inside = both(g.value.bounds().lo >= g.lo ? -1 : builder_.op(Op::Ge, {x, lo}),
-                          g.value.bounds().hi < g.hi ? -1 : builder_.op(Op::Lt, {x, hi}));
+    ValueId inside = both(g.value.bounds().lo >= g.lo ? kAlways : builder_.op(Op::Ge, {x, lo}),
+                          g.value.bounds().hi < g.hi ? kAlways : builder_.op(Op::Lt, {x, hi}));
     if (inside >= 0 && vector && !along) inside = builder_.splat(inside, lanes_);
     result = both(result, inside);
   }
@@ -169,7 +169,7 @@ Nest::Guards Nest::split(Value v) const {
   return result;
 }
 
-// The condition of the guards that do not vary along the lanes; -1 if there are none.
+// The condition of the guards that do not vary along the lanes.
 ValueId Nest::uniform_condition(Value v) {
   const Guards guards = split(v);
   if (const ValueId* known = find(Kind::Condition, condition_key(v, guards.together))) return *known;
@@ -178,9 +178,9 @@ ValueId Nest::uniform_condition(Value v) {
 
 // Guards are told apart by what varies along the lanes now, and by the sub-vector if they depend on where it is.
 int64_t Nest::condition_key(Value v, const std::vector<int>& together) const {
-  const bool apart = std::any_of(together.begin(), together.end(), [&](int number) {
+  const bool apart = std::ranges::any_of(together, [&](int number) {
     const Index& value = instr(v).guards[number].value;
-    return std::any_of(sub_axes_.begin(), sub_axes_.end(), [&](int a) { return a >= 0 && value.depends_on(a); });
+    return std::ranges::any_of(sub_axes_, [&](int a) { return a >= 0 && value.depends_on(a); });
   });
   return (int64_t{v} * kSubs + (apart ? sub_ : kNoSub)) << 8 | (lane_axis_ + 1);
 }
@@ -206,7 +206,7 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
     }
     builder_.set(result, builder_.op(Op::Where, {inside, builder_.get(loaded), otherwise}));
   };
-  ValueId all = -1, some = -1;
+  ValueId all = kAlways, some = kAlways;
   for (int number : guards) {
     const ir::Guard& g = in.guards[number];
     const Index::Stride stride = g.value.stride(lane_axis_);
@@ -231,10 +231,10 @@ void Nest::load_along(Value v, const std::vector<int>& guards, ValueId otherwise
 
 // Neighbours from `at` on, some of which are not in the buffer: there its first or last element.
 ValueId Nest::load_clamped(const Instr& in, ValueId at, ValueId numel) {
-  auto [it, fresh] = edges_.try_emplace({in.dtype, lanes_}, -1);
+  auto [it, fresh] = edges_.try_emplace({in.dtype, lanes_}, kNone);
   if (fresh) {
     const std::string name = "edge" + std::to_string(edges_.size() - 1);
-    it->second = builder_.add_buffer({name, in.dtype, Space::Local, -1, lanes_});
+    it->second = builder_.add_buffer({name, in.dtype, Space::Local, kNone, lanes_});
   }
   const ValueId last = builder_.op(Op::Sub, {numel, literal(1)});
   const ValueId lane = builder_.begin_for(literal(0), literal(lanes_), 1);

@@ -16,7 +16,7 @@ ValueId Reducer::result(Accumulator a) {
 }
 
 Accumulator Reducer::identity(int lanes) {
-  Accumulator result{b_.constant(ir::combine_start(op_, dtype_), lanes), -1};
+  Accumulator result{b_.constant(ir::combine_start(op_, dtype_), lanes)};
   if (is_total_) result.beside = result.value;
   if (has_index()) result.beside = b_.constant(ir::constant(DType::I64, ir::kNoPosition), lanes);
   return result;
@@ -33,7 +33,7 @@ Accumulator Reducer::add(Accumulator total, Accumulator part) {
 Accumulator Reducer::combine(Accumulator a, Accumulator b) {
   if (is_total_) return add(a, b);
   const Op op = ir::combining_op(op_);
-  if (!has_index()) return {b_.op(op, {a.value, b.value}), -1};
+  if (!has_index()) return {b_.op(op, {a.value, b.value})};
   // b wins if it is better, or the first nan, or equal and earlier.
   ValueId wins = b_.op(op, {b.value, a.value});
   ValueId same = b_.op(Op::Eq, {a.value, b.value});
@@ -47,14 +47,14 @@ Accumulator Reducer::combine(Accumulator a, Accumulator b) {
 }
 
 Accumulator Reducer::select(ValueId mask, Accumulator a, Accumulator b) {
-  Accumulator result{b_.op(Op::Where, {mask, a.value, b.value}), -1};
+  Accumulator result{b_.op(Op::Where, {mask, a.value, b.value})};
   if (has_two()) result.beside = b_.op(Op::Where, {mask, a.beside, b.beside});
   return result;
 }
 
-Accumulator Reducer::open(Accumulator init) { return {b_.var(init.value), has_two() ? b_.var(init.beside) : -1}; }
+Accumulator Reducer::open(Accumulator init) { return {b_.var(init.value), has_two() ? b_.var(init.beside) : kNone}; }
 
-Accumulator Reducer::read(Accumulator registers) { return {b_.get(registers.value), has_two() ? b_.get(registers.beside) : -1}; }
+Accumulator Reducer::read(Accumulator registers) { return {b_.get(registers.value), has_two() ? b_.get(registers.beside) : kNone}; }
 
 void Reducer::write(Accumulator registers, Accumulator value) {
   b_.set(registers.value, value.value);
@@ -81,15 +81,15 @@ Accumulator Reducer::fold(std::vector<Accumulator> parts) {
   return a;
 }
 
-AccumulatorBuffers Reducer::buffers(const std::string& name, Space space, int32_t size, int64_t count) {
-  AccumulatorBuffers made{b_.add_buffer({name, dtype_, space, size, count}), -1};
+AccumulatorBuffers Reducer::buffers(const std::string& name, Space space, int64_t count, int32_t size) {
+  AccumulatorBuffers made{b_.add_buffer({name, dtype_, space, size, count})};
   if (is_total_) made.beside = b_.add_buffer({name + "_rest", dtype_, space, size, count});
   if (has_index()) made.beside = b_.add_buffer({name + "_at", DType::I64, space, size, count});
   return made;
 }
 
 Accumulator Reducer::load(AccumulatorBuffers from, ValueId at, int lanes, ValueId mask) {
-  return {b_.load(from.value, at, lanes, mask), has_two() ? b_.load(from.beside, at, lanes, mask) : -1};
+  return {b_.load(from.value, at, lanes, mask), has_two() ? b_.load(from.beside, at, lanes, mask) : kNone};
 }
 
 void Reducer::store(AccumulatorBuffers to, ValueId at, Accumulator value, ValueId mask) {

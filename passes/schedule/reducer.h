@@ -1,5 +1,5 @@
-// The arithmetic of reductions in loop trees, for schedules of all devices. What a reduction is, ir/op/ops.def says; the
-// order in which schedules combine is that of ir::ReduceTree.
+// The arithmetic of reductions in loop trees, for schedules of all devices. ir/op/ops.def says what a reduction is; ir::ReduceTree
+// has the order in which schedules combine.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ namespace tenon::passes {
 // An accumulator: one register, or two. `beside` is the position for argmax and argmin; for a total it is what its
 // additions rounded away.
 struct Accumulator {
-  ValueId value = -1, beside = -1;
+  ValueId value = kNone, beside = kNone;
 };
 // Where accumulators lie in memory.
 struct AccumulatorBuffers {
-  int32_t value = -1, beside = -1;
+  int32_t value = kNone, beside = kNone;
 };
 
 // Works on registers of any width.
@@ -32,7 +32,7 @@ class Reducer {
   static bool has_index(Op op) { return op == Op::ArgMax || op == Op::ArgMin; }
   bool has_index() const { return has_index(op_); }
   ValueId result(Accumulator a);
-  Accumulator whole(Accumulator a) { return is_total_ ? Accumulator{result(a), -1} : a; }  // without what a total keeps beside it
+  Accumulator whole(Accumulator a) { return is_total_ ? Accumulator{result(a)} : a; }  // without what a total keeps beside it
 
   Accumulator identity(int lanes = 1);
   Accumulator combine(Accumulator a, Accumulator b);
@@ -45,9 +45,9 @@ class Reducer {
   Accumulator take(Accumulator registers, Accumulator element);  // combines it into them; gives what they hold then
 
   // Buffers of `count` elements, or of as many as size parameter `size` says.
-  AccumulatorBuffers buffers(const std::string& name, Space space, int32_t size, int64_t count);
-  Accumulator load(AccumulatorBuffers from, ValueId at, int lanes = 1, ValueId mask = -1);
-  void store(AccumulatorBuffers to, ValueId at, Accumulator value, ValueId mask = -1);
+  AccumulatorBuffers buffers(const std::string& name, Space space, int64_t count, int32_t size = kNone);
+  Accumulator load(AccumulatorBuffers from, ValueId at, int lanes = 1, ValueId mask = kAlways);
+  void store(AccumulatorBuffers to, ValueId at, Accumulator value, ValueId mask = kAlways);
 
  private:
   bool has_two() const { return has_index() || is_total_; }

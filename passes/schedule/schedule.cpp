@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "passes/passes.h"
 #include "passes/schedule/cpu/context.h"
 #include "passes/schedule/gpu/call.h"
 #include "passes/schedule/gpu/context.h"
@@ -15,31 +15,27 @@
 namespace tenon::passes {
 namespace {
 
-using ir::CpuTarget;
-using ir::GpuTarget;
-using ir::Op;
-using ir::Target;
-using ir::TargetKind;
+using ir::CpuTarget, ir::GpuTarget, ir::Op, ir::Target, ir::TargetKind;
 using Answer = Schedule::Answer;
 
-constexpr Answer kTakes{Schedule::Fit::Takes}, kOtherKind{Schedule::Fit::OtherKind};
+constexpr Answer kTakes{Schedule::Fit::Takes}, kNotApplicable{Schedule::Fit::NotApplicable};
 constexpr Answer refuses(std::string_view reason) { return {Schedule::Fit::Refuses, reason}; }
 
 // --- what each kind of schedule accepts
 
 Answer takes_maps(const Form& form, const Target&) {
-  return !form.call && form.lanes + form.columns + form.scans + form.contractions == 0 ? kTakes : kOtherKind;
+  return !form.call && form.lanes + form.columns + form.scans + form.contractions == 0 ? kTakes : kNotApplicable;
 }
 
 Answer takes_scans(const Form& form, const Target&) {
-  if (form.scans == 0) return kOtherKind;
+  if (form.scans == 0) return kNotApplicable;
   if (form.lanes + form.columns + form.contractions > 0)
     return refuses("a scan stands beside no reduction or contraction: it walks its lines in order");
   return kTakes;
 }
 
 Answer takes_reductions(const Form& form, int wanted, int others) {
-  if (wanted == 0 || form.scans + form.contractions > 0) return kOtherKind;
+  if (wanted == 0 || form.scans + form.contractions > 0) return kNotApplicable;
   if (others > 0) return refuses("reductions that combine in different orders run in different loops");
   return kTakes;
 }
@@ -77,7 +73,7 @@ Answer takes_staged(const Form& form) {
 }
 
 Answer takes_contraction(const Form& form, const Target& target) {
-  if (form.contractions == 0) return kOtherKind;
+  if (form.contractions == 0) return kNotApplicable;
   if (form.contractions > 1 || form.scans + form.lanes + form.columns > 0)
     return refuses("a contraction stands alone: no reduction, scan or other contraction beside it");
   if (form.contract_axes > 1) return refuses("a contraction runs along one axis");
@@ -92,19 +88,19 @@ Answer takes_contraction(const Form& form, const Target& target) {
 
 template <Op... ops>
 Answer calls(const Form& form, const Target&) {
-  return ((form.call == ops) || ...) ? kTakes : kOtherKind;
+  return ((form.call == ops) || ...) ? kTakes : kNotApplicable;
 }
 
 template <ir::OpClass cls>
 Answer calls_class(const Form& form, const Target&) {
-  if (!form.call || *form.call == Op::Gather || *form.call == Op::Update) return kOtherKind;
-  return ir::info(*form.call).cls == cls ? kTakes : kOtherKind;
+  if (!form.call || *form.call == Op::Gather || *form.call == Op::Update) return kNotApplicable;
+  return ir::info(*form.call).cls == cls ? kTakes : kNotApplicable;
 }
 
-Answer calls_scatters(const Form& form, const Target&) { return form.call && ir::is_scatter(*form.call) ? kTakes : kOtherKind; }
+Answer calls_scatters(const Form& form, const Target&) { return form.call && ir::is_scatter(*form.call) ? kTakes : kNotApplicable; }
 
 Answer calls_attention(const Form& form, const Target& target) {
-  if (!form.call || !ir::is_attention(*form.call)) return kOtherKind;
+  if (!form.call || !ir::is_attention(*form.call)) return kNotApplicable;
   if (!ir::compiles(target)) return refuses("its kernels are interpreted, and no code is generated");
   if (ir::kind(target) == TargetKind::Cpu) {
     if (form.attention && !cpu::takes_attention(*form.attention)) return refuses("vectors lie along the queries, which are few");
@@ -118,12 +114,12 @@ Answer calls_attention(const Form& form, const Target& target) {
 Answer calls_attention_of_warps(const Form& form, const Target& target) {
   const Answer answer = calls_attention(form, target);
   const bool is_for_threads = form.attention && !gpu::warps_take(*form.attention, std::get<GpuTarget>(target));
-  return answer.fit == Schedule::Fit::Takes && is_for_threads ? kOtherKind : answer;
+  return answer.fit == Schedule::Fit::Takes && is_for_threads ? kNotApplicable : answer;
 }
 
 Answer calls_products(const Form& form, const Target& target) {
   const auto& gpu = std::get<GpuTarget>(target);
-  if (!form.call || std::find(gpu.library.begin(), gpu.library.end(), *form.call) == gpu.library.end()) return kOtherKind;
+  if (!form.call || std::ranges::find(gpu.library, *form.call) == gpu.library.end()) return kNotApplicable;
   if (form.product && !gpu::library_is_faster(*form.product, gpu))
     return refuses("a kernel of its own is faster than a call of the library");
   return kTakes;
@@ -131,26 +127,35 @@ Answer calls_products(const Form& form, const Target& target) {
 
 // --- how each is called
 
-template <void (*run)(cpu::Context&)>
-void kernel_on_cpu(const ir::Kernel& kernel, const Target& target, KnownLowered known, Lowered& lowered) {
+template <typename Run>
+void build_on_cpu(const ir::Kernel& kernel, const Target& target, std::any plan, KnownLowered known, Lowered& lowered, const Run& run) {
   cpu::Context context(kernel, lowered, std::get<CpuTarget>(target), known);
+  context.plan = std::move(plan);
   run(context);
   if (!lowered.known) lowered.known = context.builder.finish();
-  lowered.better_often = lowered.better_often || context.nest.hides_power();
-  lowered.donations = in_place_pairs(kernel, context.loops());
 }
 
 template <void (*run)(cpu::Context&)>
-void on_cpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
-  kernel_on_cpu<run>(std::get<ir::Kernel>(work), target, known, lowered);
+void kernel_on_cpu(const ir::Kernel& kernel, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
+  build_on_cpu(kernel, target, std::move(plan), known, lowered, [&](cpu::Context& context) {
+    run(context);
+    lowered.better_often = lowered.better_often || context.nest.hides_power();
+    lowered.donations = in_place_pairs(kernel, context.loops());
+  });
 }
 
-void split_on_cpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
-  kernel_on_cpu<cpu::lower_short_rows>(*split_axes(std::get<ir::Kernel>(work)), target, known, lowered);
+template <void (*run)(cpu::Context&)>
+void on_cpu(const ir::Work& work, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
+  kernel_on_cpu<run>(std::get<ir::Kernel>(work), target, std::move(plan), known, lowered);
 }
 
-void contraction_on_cpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
-  kernel_on_cpu<cpu::lower_contraction>(cpu::with_axes_of_one(std::get<ir::Kernel>(work)), target, known, lowered);
+void split_on_cpu(const ir::Work&, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
+  const auto split = std::any_cast<cpu::SplitRows>(std::move(plan));
+  kernel_on_cpu<cpu::lower_short_rows>(split.kernel, target, split.rows, known, lowered);
+}
+
+void contraction_on_cpu(const ir::Work& work, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
+  kernel_on_cpu<cpu::lower_contraction>(cpu::with_axes_of_one(std::get<ir::Kernel>(work)), target, std::move(plan), known, lowered);
 }
 
 void check_shared(const ir::Kernel& kernel, const GpuTarget& target, const Lowered& lowered) {
@@ -163,31 +168,32 @@ void check_shared(const ir::Kernel& kernel, const GpuTarget& target, const Lower
                       " bytes of shared memory, and may have " + std::to_string(target.shared_bytes));
 }
 
-template <void (*run)(gpu::Context&)>
-void on_gpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
-  const auto& kernel = std::get<ir::Kernel>(work);
+template <typename Run>
+void build_on_gpu(const ir::Kernel& kernel, const Target& target, std::any plan, KnownLowered known, Lowered& lowered, const Run& run) {
   gpu::Context context(kernel, lowered, std::get<GpuTarget>(target), known);
+  context.plan = std::move(plan);
   run(context);
   check_shared(kernel, context.target, lowered);
   lowered.known = context.builder.finish();
 }
 
-// The text must not promise that no two of these buffers overlap.
-void donate(gpu::Context& c, std::vector<std::pair<int, int>> pairs) {
-  for (const auto& [out, in] : pairs) {
-    for (int buffer : {out, in}) c.out.tree.buffers[static_cast<size_t>(buffer)].aliased = true;
-  }
-  c.out.donations = std::move(pairs);
-}
-
+using Donations = std::vector<std::pair<int, int>> (*)(const gpu::Context&);
+std::vector<std::pair<int, int>> no_donations(const gpu::Context&) { return {}; }
 // Each result's thread reads the elements at its place before it stores it.
-template <void (*run)(gpu::Context&)>
-void results_in_place(gpu::Context& c) {
-  run(c);
-  donate(c, in_place_results(c.kernel, c.loops));
+std::vector<std::pair<int, int>> result_donations(const gpu::Context& c) { return in_place_results(c.kernel, c.loops); }
+// Each thread reads its own elements before it writes them.
+std::vector<std::pair<int, int>> element_donations(const gpu::Context& c) { return in_place_pairs(c.kernel, plan_loops(c.kernel)); }
+
+template <void (*run)(gpu::Context&), Donations donations = result_donations>
+void on_gpu(const ir::Work& work, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
+  build_on_gpu(std::get<ir::Kernel>(work), target, std::move(plan), known, lowered, [&](gpu::Context& context) {
+    run(context);
+    lowered.donations = donations(context);
+    for (const auto& [out, in] : lowered.donations) {  // the text must not promise that no two of these buffers overlap
+      for (int buffer : {out, in}) lowered.tree.buffers[static_cast<size_t>(buffer)].aliased = true;
+    }
+  });
 }
-template <void (*run)(gpu::Context&)>
-constexpr auto on_gpu_in_place = on_gpu<results_in_place<run>>;
 
 // A kernel with the call's parameters alone, which the context of a schedule is made for.
 ir::Kernel parameters_of(const Call& call) {
@@ -198,132 +204,94 @@ ir::Kernel parameters_of(const Call& call) {
 }
 
 template <void (*run)(cpu::Context&, const Call&)>
-void call_on_cpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
+void call_on_cpu(const ir::Work& work, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
   const auto& call = std::get<Call>(work);
-  const ir::Kernel kernel = parameters_of(call);
-  cpu::Context context(kernel, lowered, std::get<CpuTarget>(target), known);
-  run(context, call);
-  lowered.known = context.builder.finish();
+  build_on_cpu(parameters_of(call), target, std::move(plan), known, lowered, [&](cpu::Context& context) { run(context, call); });
 }
 
 template <void (*run)(gpu::Context&, const Call&)>
-void call_on_gpu(const ir::Work& work, const Target& target, KnownLowered known, Lowered& lowered) {
+void call_on_gpu(const ir::Work& work, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
   const auto& call = std::get<Call>(work);
-  const ir::Kernel kernel = parameters_of(call);
-  gpu::Context context(kernel, lowered, std::get<GpuTarget>(target), known);
-  run(context, call);
-  check_shared(kernel, context.target, lowered);
-  lowered.known = context.builder.finish();
+  build_on_gpu(parameters_of(call), target, std::move(plan), known, lowered, [&](gpu::Context& context) { run(context, call); });
 }
 
-// Each thread reads its own elements before it writes them.
-template <void (*run)(gpu::Context&)>
-void map_in_place(gpu::Context& c) {
-  run(c);
-  donate(c, in_place_pairs(c.kernel, plan_loops(c.kernel, [](ir::Value) { return false; })));
-}
+// --- what each takes of what it accepts
 
-// --- what suits each
-
-template <bool (*suits)(const ir::Kernel&)>
-bool suits_kernel(const ir::Work& work, const Target&) {
-  return suits(std::get<ir::Kernel>(work));
-}
-
-bool rows_are_short(const ir::Kernel& kernel, bool often) { return cpu::short_rows(kernel, often).has_value(); }
-bool splits_into_short_rows(const ir::Kernel& kernel, bool often) {
-  constexpr int64_t kFewestLanes = 6;  // with fewer rows to a line a gather along it is faster
-  const std::optional<ir::Kernel> split = split_axes(kernel);
-  const std::optional<cpu::ShortRows> rows = split ? cpu::short_rows(*split, often) : std::nullopt;
-  return rows && split->extent(rows->lane) >= kFewestLanes;
-}
-template <bool (*suits)(const ir::Kernel&, bool often)>
-bool suits_rows(const ir::Work& work, const Target& target) {
-  return suits(std::get<ir::Kernel>(work), std::get<CpuTarget>(target).often);
-}
-bool is_transposed(const ir::Kernel& kernel) { return cpu::transposed_axis(kernel) >= 0; }
-bool is_transposed_on_gpu(const ir::Work& work, const Target& target) {
-  const auto& gpu = std::get<GpuTarget>(target);
-  return gpu.threads == 8 * gpu.warp && gpu::transposed_axis(std::get<ir::Kernel>(work), gpu) >= 0;
-}
-
-// Whether the function that chooses among the programs for a kind of kernels chooses this one.
-template <auto choose, auto program>
-bool suits_program(const ir::Work& work, const Target& target) {
+template <auto choose>
+Choice chosen_by(const ir::Work& work, const Target& target) {
   const auto& kernel = std::get<ir::Kernel>(work);
   if constexpr (std::is_invocable_v<decltype(choose), const ir::Kernel&, const CpuTarget&>) {
-    return choose(kernel, std::get<CpuTarget>(target)) == program;
+    return choose(kernel, std::get<CpuTarget>(target));
+  } else if constexpr (std::is_invocable_v<decltype(choose), const ir::Kernel&, const GpuTarget&>) {
+    return choose(kernel, std::get<GpuTarget>(target));
   } else {
-    return choose(kernel, std::get<GpuTarget>(target)) == program;
+    return choose(kernel);
   }
 }
+template <auto choose, auto program = true>
+constexpr Schedule::Pick pick{chosen_by<choose>, static_cast<int>(program)};
 template <cpu::ColumnProgram program>
-constexpr auto suits_columns = suits_program<cpu::column_program, program>;
+constexpr Schedule::Pick column_pick = pick<cpu::choose_columns, program>;
 template <gpu::ContractionProgram program>
-constexpr auto suits_contraction = suits_program<gpu::contraction_program, program>;
+constexpr Schedule::Pick contraction_pick = pick<gpu::choose_contraction, program>;
+template <gpu::ScanProgram program>
+constexpr Schedule::Pick scan_pick = pick<gpu::choose_scan, program>;
 template <gpu::RowProgram program>
-constexpr auto suits_rows_on_gpu = suits_program<gpu::row_program, program>;
-template <gpu::ScanWay way, bool split>
-bool suits_scan(const ir::Work& work, const Target& target) {
-  return gpu::scan_program(std::get<ir::Kernel>(work), std::get<GpuTarget>(target)) == gpu::ScanProgram{way, split};
-}
-
-bool suits_warps(const ir::Work& work, const Target& target) {
-  return gpu::warps_take(*form_of_attention(std::get<Call>(work).node()).attention, std::get<GpuTarget>(target));
-}
+constexpr Schedule::Pick row_pick = pick<gpu::choose_rows, program>;
 
 constexpr TargetKind kCpu = TargetKind::Cpu, kGpu = TargetKind::Cuda;
 
 // In the order in which they are asked.
 constexpr Schedule kSchedules[] = {
-    {"contraction", kCpu, takes_contraction, nullptr, contraction_on_cpu},
-    {"scan lines", kCpu, takes_scans, suits_kernel<cpu::scans_along_lines>, on_cpu<cpu::lower_scan_lines>},
-    {"scan columns", kCpu, takes_scans, nullptr, on_cpu<cpu::lower_scan_columns>},
-    {"short rows of split axes", kCpu, takes_maps, suits_rows<splits_into_short_rows>, split_on_cpu},
-    {"short rows", kCpu, takes_maps_or_lanes, suits_rows<rows_are_short>, on_cpu<cpu::lower_short_rows>},
-    {"transpose", kCpu, takes_maps, suits_kernel<is_transposed>, on_cpu<cpu::lower_transpose>},
-    {"pointwise", kCpu, takes_maps, nullptr, on_cpu<cpu::lower_pointwise>},
-    {"columns in runs", kCpu, takes_columns, suits_columns<cpu::ColumnProgram::Runs>, on_cpu<cpu::lower_columns_in_runs>},
-    {"columns split", kCpu, takes_columns, suits_columns<cpu::ColumnProgram::Split>, on_cpu<cpu::lower_columns_split>},
-    {"columns", kCpu, takes_columns, nullptr, on_cpu<cpu::lower_columns>},
-    {"rows split", kCpu, takes_lanes, suits_rows<cpu::splits_rows>, on_cpu<cpu::lower_rows_split>},
-    {"rows", kCpu, takes_lanes, nullptr, on_cpu<cpu::lower_rows>},
-    {"sort", kCpu, calls_class<ir::OpClass::Sort>, nullptr, nullptr},
-    {"indexed", kCpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
-    {"recurrence", kCpu, calls_class<ir::OpClass::Recurrence>, nullptr, nullptr},
-    {"join", kCpu, calls<Op::Cat>, nullptr, nullptr},
-    {"attention", kCpu, calls_attention, nullptr, call_on_cpu<cpu::call_attention>},
+    {"contraction", kCpu, takes_contraction, {}, contraction_on_cpu},
+    {"scan lines", kCpu, takes_scans, pick<cpu::scans_along_lines>, on_cpu<cpu::lower_scan_lines>},
+    {"scan columns", kCpu, takes_scans, {}, on_cpu<cpu::lower_scan_columns>},
+    {"short rows of split axes", kCpu, takes_maps, pick<cpu::choose_split_rows>, split_on_cpu},
+    {"short rows", kCpu, takes_maps_or_lanes, pick<cpu::choose_short_rows>, on_cpu<cpu::lower_short_rows>},
+    {"transpose", kCpu, takes_maps, pick<cpu::choose_transpose>, on_cpu<cpu::lower_transpose>},
+    {"pointwise", kCpu, takes_maps, {}, on_cpu<cpu::lower_pointwise>},
+    {"columns in runs", kCpu, takes_columns, column_pick<cpu::ColumnProgram::Runs>, on_cpu<cpu::lower_columns_in_runs>},
+    {"columns split", kCpu, takes_columns, column_pick<cpu::ColumnProgram::Split>, on_cpu<cpu::lower_columns_split>},
+    {"columns", kCpu, takes_columns, column_pick<cpu::ColumnProgram::Whole>, on_cpu<cpu::lower_columns>},
+    {"rows split", kCpu, takes_lanes, pick<cpu::splits_rows>, on_cpu<cpu::lower_rows_split>},
+    {"rows", kCpu, takes_lanes, {}, on_cpu<cpu::lower_rows>},
+    {"sort", kCpu, calls_class<ir::OpClass::Sort>, {}, nullptr},
+    {"indexed", kCpu, calls_class<ir::OpClass::Indexed>, {}, nullptr},
+    {"recurrence", kCpu, calls_class<ir::OpClass::Recurrence>, {}, nullptr},
+    {"join", kCpu, calls<Op::Cat>, {}, nullptr},
+    {"attention", kCpu, calls_attention, {}, call_on_cpu<cpu::call_attention>},
 
-    {"contraction mma", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::TilesOfWarps>,
-     on_gpu_in_place<gpu::lower_contraction_tiles>},
-    {"contraction windows", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::Windows>,
-     on_gpu_in_place<gpu::lower_contraction_windows>},
-    {"contraction", kGpu, takes_contraction, suits_contraction<gpu::ContractionProgram::TilesOfThreads>,
-     on_gpu_in_place<gpu::lower_contraction_tiles>},
-    {"contraction outputs", kGpu, takes_contraction, nullptr, on_gpu_in_place<gpu::lower_contraction_outputs>},
-    {"scan columns split", kGpu, takes_scans, suits_scan<gpu::ScanWay::Columns, true>, on_gpu<gpu::scan_columns>},
-    {"scan columns", kGpu, takes_scans, suits_scan<gpu::ScanWay::Columns, false>, on_gpu<gpu::scan_columns>},
-    {"scan groups split", kGpu, takes_scans, suits_scan<gpu::ScanWay::Groups, true>, on_gpu<gpu::scan_in_groups>},
-    {"scan groups", kGpu, takes_scans, suits_scan<gpu::ScanWay::Groups, false>, on_gpu<gpu::scan_in_groups>},
-    {"scan tiles split", kGpu, takes_scans, suits_scan<gpu::ScanWay::Tiles, true>, on_gpu<gpu::scan_in_tiles>},
-    {"scan tiles", kGpu, takes_scans, nullptr, on_gpu<gpu::scan_in_tiles>},
-    {"rows in blocks", kGpu, takes_lanes, suits_rows_on_gpu<gpu::RowProgram::InBlock>, on_gpu_in_place<gpu::lower_rows_in_block>},
-    {"rows split", kGpu, takes_lanes, suits_rows_on_gpu<gpu::RowProgram::Split>, on_gpu_in_place<gpu::lower_rows_split>},
-    {"long rows", kGpu, takes_lanes, suits_rows_on_gpu<gpu::RowProgram::Long>, on_gpu_in_place<gpu::lower_long_rows>},
-    {"rows", kGpu, takes_lanes, nullptr, on_gpu_in_place<gpu::lower_short_rows>},
-    {"columns split", kGpu, takes_columns, suits_kernel<gpu::splits_columns>, on_gpu_in_place<gpu::lower_columns_split>},
-    {"columns", kGpu, takes_columns, nullptr, on_gpu_in_place<gpu::lower_columns>},
-    {"transpose", kGpu, takes_maps, is_transposed_on_gpu, on_gpu<map_in_place<gpu::lower_transpose>>},
-    {"pointwise", kGpu, takes_maps, nullptr, on_gpu<map_in_place<gpu::lower_pointwise>>},
-    {"sort", kGpu, calls_class<ir::OpClass::Sort>, nullptr, call_on_gpu<gpu::call_sort>},
-    {"scatter", kGpu, calls_scatters, nullptr, call_on_gpu<gpu::call_scatter>},
-    {"mask", kGpu, calls<Op::Nonzero, Op::Compress, Op::ScatterMask>, nullptr, call_on_gpu<gpu::call_mask>},
-    {"indexed", kGpu, calls_class<ir::OpClass::Indexed>, nullptr, nullptr},
-    {"recurrence", kGpu, calls_class<ir::OpClass::Recurrence>, nullptr, nullptr},
-    {"join", kGpu, calls<Op::Cat>, nullptr, call_on_gpu<gpu::call_join>},
-    {"attention mma", kGpu, calls_attention_of_warps, suits_warps, call_on_gpu<gpu::call_attention_of_warps>},
-    {"attention", kGpu, calls_attention, nullptr, call_on_gpu<gpu::call_attention_of_threads>},
-    {"product", kGpu, calls_products, nullptr, nullptr},
+    {"contraction mma", kGpu, takes_contraction, contraction_pick<gpu::ContractionProgram::TilesOfWarps>,
+     on_gpu<gpu::lower_contraction_tiles>},
+    {"contraction windows", kGpu, takes_contraction, contraction_pick<gpu::ContractionProgram::Windows>,
+     on_gpu<gpu::lower_contraction_windows>},
+    {"contraction", kGpu, takes_contraction, contraction_pick<gpu::ContractionProgram::TilesOfThreads>,
+     on_gpu<gpu::lower_contraction_tiles>},
+    {"contraction outputs", kGpu, takes_contraction, contraction_pick<gpu::ContractionProgram::Outputs>,
+     on_gpu<gpu::lower_contraction_outputs>},
+    {"scan columns split", kGpu, takes_scans, scan_pick<gpu::ScanProgram::ColumnsSplit>, on_gpu<gpu::scan_columns, no_donations>},
+    {"scan columns", kGpu, takes_scans, scan_pick<gpu::ScanProgram::Columns>, on_gpu<gpu::scan_columns, no_donations>},
+    {"scan groups split", kGpu, takes_scans, scan_pick<gpu::ScanProgram::GroupsSplit>, on_gpu<gpu::scan_in_groups, no_donations>},
+    {"scan groups", kGpu, takes_scans, scan_pick<gpu::ScanProgram::Groups>, on_gpu<gpu::scan_in_groups, no_donations>},
+    {"scan tiles split", kGpu, takes_scans, scan_pick<gpu::ScanProgram::TilesSplit>, on_gpu<gpu::scan_in_tiles, no_donations>},
+    {"scan tiles", kGpu, takes_scans, scan_pick<gpu::ScanProgram::Tiles>, on_gpu<gpu::scan_in_tiles, no_donations>},
+    {"rows in blocks", kGpu, takes_lanes, row_pick<gpu::RowProgram::InBlock>, on_gpu<gpu::lower_rows_in_block>},
+    {"rows split", kGpu, takes_lanes, row_pick<gpu::RowProgram::Split>, on_gpu<gpu::lower_rows_split>},
+    {"long rows", kGpu, takes_lanes, row_pick<gpu::RowProgram::Long>, on_gpu<gpu::lower_long_rows>},
+    {"rows", kGpu, takes_lanes, row_pick<gpu::RowProgram::Short>, on_gpu<gpu::lower_short_rows>},
+    {"columns split", kGpu, takes_columns, pick<gpu::splits_columns>, on_gpu<gpu::lower_columns_split>},
+    {"columns", kGpu, takes_columns, {}, on_gpu<gpu::lower_columns>},
+    {"transpose", kGpu, takes_maps, pick<gpu::choose_transpose>, on_gpu<gpu::lower_transpose, element_donations>},
+    {"pointwise", kGpu, takes_maps, {}, on_gpu<gpu::lower_pointwise, element_donations>},
+    {"sort", kGpu, calls_class<ir::OpClass::Sort>, {}, call_on_gpu<gpu::call_sort>},
+    {"scatter", kGpu, calls_scatters, {}, call_on_gpu<gpu::call_scatter>},
+    {"mask", kGpu, calls<Op::Nonzero, Op::Compress, Op::ScatterMask>, {}, call_on_gpu<gpu::call_mask>},
+    {"indexed", kGpu, calls_class<ir::OpClass::Indexed>, {}, nullptr},
+    {"recurrence", kGpu, calls_class<ir::OpClass::Recurrence>, {}, nullptr},
+    {"join", kGpu, calls<Op::Cat>, {}, call_on_gpu<gpu::call_join>},
+    {"attention mma", kGpu, calls_attention_of_warps, {}, call_on_gpu<gpu::call_attention_of_warps>},
+    {"attention", kGpu, calls_attention, {}, call_on_gpu<gpu::call_attention_of_threads>},
+    {"product", kGpu, calls_products, {}, nullptr},
 };
 
 }  // namespace
@@ -338,7 +306,7 @@ WindowOrder window_order(const Form::Product& product, int64_t copied_bytes, con
 std::optional<ProductCosts> product_costs(const Form::Product& product, const Target& target) {
   const auto* gpu = std::get_if<GpuTarget>(&target);
   if (!gpu || !ir::is_float(product.dtype)) return std::nullopt;
-  if (std::find(gpu->library.begin(), gpu->library.end(), Op::Dot) == gpu->library.end()) return std::nullopt;
+  if (std::ranges::find(gpu->library, Op::Dot) == gpu->library.end()) return std::nullopt;
   return gpu::product_costs(product, *gpu);
 }
 
@@ -349,7 +317,7 @@ Acceptance accepts(const Form& form, const Target& target) {
     if (s.device != ir::kind(target)) continue;
     const Answer answer = s.accepts(form, target);
     if (answer.fit == Schedule::Fit::Takes) return {true, s.name, {}};
-    if (answer.fit == Schedule::Fit::OtherKind || std::exchange(found_reason, true)) continue;
+    if (answer.fit == Schedule::Fit::NotApplicable || std::exchange(found_reason, true)) continue;
     reason = answer.reason;
   }
   return {false, {}, reason};
@@ -357,14 +325,18 @@ Acceptance accepts(const Form& form, const Target& target) {
 
 namespace {
 
-// In the order of the table, the first that takes the work; null if none does.
-const Schedule* schedule_of(const ir::Work& work, const Target& target) {
+// In the order of the table, the first that takes the work, null if none does; and what its program takes over.
+std::pair<const Schedule*, std::any> schedule_of(const ir::Work& work, const Target& target) {
   const Form form = form_of(work);
+  decltype(Schedule::Pick::choose) choose = nullptr;
+  std::optional<Choice> choice;
   for (const Schedule& s : kSchedules) {
     if (s.device != ir::kind(target) || s.accepts(form, target).fit != Schedule::Fit::Takes) continue;
-    if (!s.suits || s.suits(work, target)) return &s;
+    if (!s.pick.choose) return {&s, {}};
+    if (std::exchange(choose, s.pick.choose) != s.pick.choose) choice = choose(work, target);
+    if (choice->program == s.pick.program) return {&s, std::move(choice->plan)};
   }
-  return nullptr;
+  return {};
 }
 
 // Whether code that runs often has another schedule; what differs within a schedule it says itself.
@@ -373,7 +345,7 @@ bool is_better_often(const ir::Work& work, const Schedule& schedule, const Targe
   if (!cpu || cpu->often) return false;
   CpuTarget often = *cpu;
   often.often = true;
-  return schedule_of(work, often) != &schedule;
+  return schedule_of(work, often).first != &schedule;
 }
 
 // Whether the code of calls reads such views: operand by operand a buffer of its own, as fusion makes them.
@@ -397,7 +369,7 @@ bool has_plain_views(const Call& call) {
 
 bool generates(const ir::Work& work, const Target& target) {
   if (std::holds_alternative<ir::Kernel>(work)) return true;
-  const Schedule* schedule = schedule_of(work, target);
+  const Schedule* schedule = schedule_of(work, target).first;
   return schedule && schedule->lower;
 }
 
@@ -412,14 +384,14 @@ Lowered lower(const ir::Work& work, const Target& target, KnownLowered known) {
   } catch (const ir::IrError& error) {
     fail(error.what());
   }
-  const Schedule* schedule = schedule_of(work, target);
+  auto [schedule, plan] = schedule_of(work, target);
   if (!schedule) fail(std::string(accepts(form_of(work), target).reason));
   if (!schedule->lower) fail("the library computes it");
   if (call && !has_plain_views(*call)) fail("its operands do not lie as its code reads them");
   Lowered lowered;
   lowered.schedule = schedule->name;
-  lowered.better_often = is_better_often(work, *schedule, target);
-  schedule->lower(work, target, known, lowered);
+  schedule->lower(work, target, std::move(plan), known, lowered);
+  lowered.better_often = lowered.better_often || is_better_often(work, *schedule, target);
   return lowered;
 }
 

@@ -1,8 +1,9 @@
 // Schedules: a kernel (after run_kernel_passes) or a call becomes a loop tree for one device. Shapes turn into size
 // parameters. All schedules stand in one table, and beside them what the runtime's library computes. Fusion asks
-// the table before it merges; lower() takes the first schedule that accepts the work and suits it.
+// the table before it merges; lower() takes the first schedule that accepts and picks the work.
 #pragma once
 
+#include <any>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,8 +27,9 @@ struct Acceptance {
   std::string_view by, reason;
 };
 
+struct Choice;
 struct Schedule {
-  enum class Fit : uint8_t { Takes, OtherKind, Refuses };
+  enum class Fit : uint8_t { Takes, NotApplicable, Refuses };
   struct Answer {
     Fit fit;
     std::string_view reason = {};  // of a refusal
@@ -35,8 +37,14 @@ struct Schedule {
   std::string_view name;  // no other of the device has it
   ir::TargetKind device;
   Answer (*accepts)(const Form&, const ir::Target&);
-  bool (*suits)(const ir::Work&, const ir::Target&);  // among those that accept it, the first that suits; null: always
-  void (*lower)(const ir::Work&, const ir::Target&, KnownLowered, Lowered&);  // null: the device's library computes it
+  // The row takes accepted work for which choose() gives this program, or all of it if `choose` is null. Neighbouring rows with the same
+  // function share its choice: it is made once, and its plan is handed to the program.
+  struct Pick {
+    Choice (*choose)(const ir::Work&, const ir::Target&) = nullptr;
+    int program = 0;
+  };
+  Pick pick;
+  void (*lower)(const ir::Work&, const ir::Target&, std::any plan, KnownLowered, Lowered&);  // null: the device's library computes it
 };
 std::span<const Schedule> schedules();  // of all devices
 

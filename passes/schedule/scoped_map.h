@@ -14,7 +14,7 @@ class ScopedMap {
     int64_t key;
     T value;
     int32_t scope;   // its depth
-    int32_t hidden;  // the entry that it hides; -1: none
+    int32_t hidden;  // the entry that it hides, or kNone
   };
 
   void push() { begins_.push_back(entries_.size()); }

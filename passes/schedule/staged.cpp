@@ -21,11 +21,11 @@ void Staged::emit_stores(int available) {
 
 bool Staged::has_stores(int available) const {
   const std::vector<Value>& rows = plan_.rows[available];
-  return std::any_of(rows.begin(), rows.end(), [&](Value v) { return nest_.instr(v).op == Op::Store; });
+  return std::ranges::any_of(rows, [&](Value v) { return nest_.instr(v).op == Op::Store; });
 }
 
 void Staged::point(int l, std::span<const Value> instrs, const Place& place) {
-  const auto mask = [&](Value v) { return nest_.varies(v) && !carries_whole_ ? nest_.mask() : -1; };
+  const auto mask = [&](Value v) { return nest_.varies(v) && !carries_whole_ ? nest_.mask() : kAlways; };
   for (Value v : plan_.carried_in[l]) {
     const auto carried = carry_.find(v);
     if (carried == carry_.end()) continue;  // known all along
@@ -50,7 +50,7 @@ void Staged::recall(int l, const Place& place) {
 // A phase's body may stand more than once, for whole tiles and for what is left over.
 void Staged::remember(int l, const Place& place, int64_t count) {
   for (Value v : plan_.values_after(c_.kernel, l)) {
-    auto it = std::find_if(remembered_.begin(), remembered_.end(), [&](const auto& known) { return known.first == v; });
+    auto it = std::ranges::find_if(remembered_, [&](const auto& known) { return known.first == v; });
     if (it == remembered_.end()) {
       it = remembered_.emplace(it, v, c_.buffer("row", nest_.instr(v).dtype, Space::Global, count));
     }
@@ -183,7 +183,7 @@ void ColumnStages::element(int l, ValueId at, int together, std::vector<Column>&
   for (Column& column : columns) {
     nest_.set_sub(column.sub);
     const Value v = column.reduction, operand = nest_.instr(v).args[0];
-    Accumulator next{nest_.varies(v) ? nest_.vector(operand) : nest_.get(operand), -1};
+    Accumulator next{nest_.varies(v) ? nest_.vector(operand) : nest_.get(operand)};
     if (c_.reducer(v).has_index()) next.beside = b_.splat(nest_.position(position[column.sub / vectors_]), nest_.lanes(v));
     first&& in_chains(v) ? column.reduce.write(column.registers, next) : column.take(next);
   }
@@ -203,7 +203,7 @@ void ColumnStages::fold_blocks(int l, const std::vector<AccumulatorBuffers>& par
   c_.loop(c_.literal(0), nest_.size(blocks_), 1, [&](ValueId block) {
     std::map<int, ValueId> places;
     for (Column& column : totals) {
-      const auto [at, fresh] = places.try_emplace(column.sub, -1);
+      const auto [at, fresh] = places.try_emplace(column.sub, kNone);
       if (fresh) at->second = block_place(block, column.sub);
       column.take(c_.reducer(column.reduction).load(partials[column.number], at->second, nest_.lanes(column.reduction)));
     }
@@ -238,13 +238,13 @@ RowStages::RowStages(Context& context, const ReduceLoops& plan) : Staged(context
 
 RowStages::Range RowStages::whole_row() {
   const bool outer = !outer_.empty();
-  return {outer ? c_.literal(0) : -1, outer ? nest_.size(count_) : -1, c_.literal(0), nest_.extent(lane_)};
+  return {outer ? c_.literal(0) : kNone, outer ? nest_.size(count_) : kNone, c_.literal(0), nest_.extent(lane_)};
 }
 
 RowStages::Range RowStages::block_range(ValueId block) {
   if (blocks_ <= 1 && !any_length_) return whole_row();
   // One form for pieces of a run of lanes (of one point of the other axes) and for groups of whole runs.
-  ValueId outer = -1, outer_end = -1;
+  ValueId outer = kNone, outer_end = kNone;
   if (!outer_.empty()) {
     std::tie(outer, block) = c_.divide(block, nest_.size(blocks_along_));
     const ValueId step = nest_.size(rows_per_block_);
@@ -263,7 +263,7 @@ void RowStages::for_outer(int l, const Range& range, const std::function<void(Va
     for (Value v : plan_.carried_in[l]) late[v] = true;
     for (Value v : full(l)) {
       const Instr& in = nest_.instr(v);
-      late[v] = std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return late[a]; });
+      late[v] = std::ranges::any_of(in.args, [&](Value a) { return late[a]; });
       if (nest_.varies(v) || nest_.lanes() == 1 || late[v]) {
         inner_.push_back(v);
       } else {
@@ -273,7 +273,7 @@ void RowStages::for_outer(int l, const Range& range, const std::function<void(Va
     prepare(inner_);
     body(base);
   };
-  if (outer_.empty()) return c_.in_scope([&] { one(-1); });
+  if (outer_.empty()) return c_.in_scope([&] { one(kZero); });
   c_.loop(range.outer_begin, range.outer_end, 1, [&](ValueId outer) {
     nest_.bind_linear(outer_, outer);
     one(c_.mul(outer, nest_.extent(lane_)));
@@ -305,7 +305,7 @@ void ScanLine::begin_run(ValueId at) {
 }
 
 void ScanLine::pass_run(ValueId total) {
-  reduce_.take(runs_, {total, -1});
+  reduce_.take(runs_, {total});
   set_before();
 }
 
@@ -324,7 +324,7 @@ void ScanLine::begin_block(ValueId at) {
 }
 
 ValueId ScanLine::take(ValueId element) {
-  const ValueId sum = reduce_.take(elements_, {element, -1}).value;
+  const ValueId sum = reduce_.take(elements_, {element}).value;
   return combine(get(before_), sum);
 }
 
@@ -333,7 +333,7 @@ ValueId ScanLine::block() { return combine(get(runs_), get(elements_)); }
 bool scans_by_runs(const ir::Kernel& kernel) {
   const std::vector<int> serial = ir::axes_of(kernel, AxisKind::Serial);
   return kernel.extent(serial.front()) > ir::kScanRun &&
-         std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& i) { return ir::scan_by_runs(i.op, i.dtype); });
+         std::ranges::any_of(kernel.instrs, [](const Instr& i) { return ir::scan_by_runs(i.op, i.dtype); });
 }
 
 ScanRegisters walk_lines(Context& c, const EachSub& each, const LinePart* part) {
@@ -368,7 +368,7 @@ ScanRegisters walk_lines(Context& c, const EachSub& each, const LinePart* part) 
         const Value operand = nest.instr(v).args[0];
         const ValueId x = nest.varies(v) ? nest.vector(operand) : nest.get(operand);
         const auto line = lines.find({v, q});
-        nest.set(v, line == lines.end() ? c.reducer(v).take(registers.at({v, q}), {x, -1}).value : line->second.take(x));
+        nest.set(v, line == lines.end() ? c.reducer(v).take(registers.at({v, q}), {x}).value : line->second.take(x));
       });
     }
   };

@@ -1,5 +1,5 @@
 // The reductions and scans of a kernel, loop after loop, for schedules of all devices: what is the same wherever a loop runs and
-// whoever takes its elements. A schedule derives from Staged, RowStages (the Lanes tree) or ColumnStages, opens the loops or
+// whichever threads take its elements. A schedule derives from Staged, RowStages (the Lanes tree) or ColumnStages, opens the loops or
 // threads, and asks here for what stands in them.
 #pragma once
 
@@ -40,8 +40,11 @@ class Staged {
   // `place` says where carried values lie.
   using Place = std::function<ValueId(int q)>;
   void point(int l, std::span<const Value> instrs, const Place& place);
-  std::map<Value, int32_t> carry_;  // values that are carried -> their buffers
-  // They have room for whole vectors, and nobody else's values lie behind: no masks, for a processor that reads what it has just
+  std::map<Value, int32_t> carry_;         // values that are carried -> their buffers
+  void keep(Space space, int64_t count) {  // makes these, with `count` elements each
+    for (Value v : plan_.carried) carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, space, count);
+  }
+  // They have room for whole vectors, and no other values lie behind: no masks, for a processor that reads what it has just
   // written under a mask waits until it is in the cache.
   bool carries_whole_ = false;
 
@@ -136,19 +139,19 @@ class RowStages : protected Staged {
   RowStages(Context& context, const ReduceLoops& plan);
 
   struct Range {
-    ValueId outer_begin, outer_end, begin, end;  // of the other inner axes (-1: there are none), and of the lanes
+    ValueId outer_begin, outer_end, begin, end;  // of the other inner axes, if there are any, and of the lanes
   };
   Range whole_row();
   Range block_range(ValueId block);  // the whole row if there is only one
   // body(base) for each point of the other inner axes in the range, in a scope of its own; `base` is the position of the
-  // point's first element in the row, -1 if that is 0. What does not vary along the lanes is computed there; inner_ is
+  // point's first element in the row. What does not vary along the lanes is computed there; inner_ is
   // the rest.
   void for_outer(int l, const Range& range, const std::function<void(ValueId base)>& body);
   ValueId at(ValueId base, ValueId position) { return base < 0 ? position : c_.add(base, position); }
   // Whether it adds the elements of a lane in chains (ir/op/sum_order.h).
   bool in_chains(Value reduction) { return (any_length_ || !one_chain_) && c_.reducer(reduction).keeps_rest(); }
   bool in_chains(const std::vector<Value>& reductions) {
-    return std::any_of(reductions.begin(), reductions.end(), [&](Value v) { return in_chains(v); });
+    return std::ranges::any_of(reductions, [&](Value v) { return in_chains(v); });
   }
   // The emission of scalars of a point, and what is prepared for the loop over the lanes.
   virtual void prepare(const std::vector<Value>& values) { nest_.prepare(values); }
@@ -182,8 +185,8 @@ class ScanLine {
   void begin_block(ValueId at);
   void set_before();
   ValueId get(Accumulator registers) { return reduce_.read(registers).value; }
-  void set(Accumulator registers, ValueId value) { reduce_.write(registers, {value, -1}); }
-  ValueId combine(ValueId a, ValueId b) { return reduce_.combine({a, -1}, {b, -1}).value; }
+  void set(Accumulator registers, ValueId value) { reduce_.write(registers, {value}); }
+  ValueId combine(ValueId a, ValueId b) { return reduce_.combine({a}, {b}).value; }
   void move_up(Accumulator part, Accumulator whole);
 
   Context& c_;

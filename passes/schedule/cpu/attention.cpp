@@ -38,15 +38,15 @@ constexpr int kStep = 4;                          // keys of which a pass over s
 
 // A matrix [count, width] of each batch, and the size parameters that hold these two and the distance from row to row.
 struct Matrix {
-  int32_t buffer = -1;
+  int32_t buffer = kNone;
   int64_t count = 0, width = 0;
-  int32_t count_size = -1, width_size = -1, step_size = -1;
+  int32_t count_size = kNone, width_size = kNone, step_size = kNone;
 };
 
 // Rows of a matrix as a product reads them, the first at `first`.
 struct Rows {
-  int32_t buffer = -1;
-  ValueId first = -1, step = -1;
+  int32_t buffer = kNone;
+  ValueId first = kNone, step = kNone;
 };
 
 class Attention {
@@ -90,7 +90,6 @@ class Attention {
   ValueId vector(int32_t buffer, ValueId place) { return b_.load(buffer, place, lanes_); }
   ValueId splat(ValueId x) { return b_.splat(x, lanes_); }
   ValueId wide(ValueId x) { return b_.type(x).dtype == sums_ ? x : b_.op(Op::Cast, {x}, sums_); }
-  ValueId both(ValueId a, ValueId b) { return a < 0 ? b : b < 0 ? a : b_.op(Op::And, {a, b}); }
   // Positions from `first` on, one a lane.
   ValueId positions(ValueId first) {
     const ValueId from = b_.op(Op::Cast, {first}, DType::I32), one = b_.constant(ir::constant(DType::I32, int64_t{1}));
@@ -102,7 +101,7 @@ class Attention {
     const ValueId left = c_.minimum(c_.sub(end, first), c_.literal(lanes_));
     return b_.op(Op::Lt, {positions(c_.literal(0)), position(left)});
   }
-  ValueId tail_of_row(const Matrix& m, ValueId element) { return m.width % lanes_ == 0 ? -1 : tail(element, width(m)); }
+  ValueId tail_of_row(const Matrix& m, ValueId element) { return m.width % lanes_ == 0 ? kAlways : tail(element, width(m)); }
 
   int32_t local(const std::string& name, int64_t count) { return c_.buffer(name, sums_, Space::Local, count); }
   void fill(int32_t buffer, ValueId count, double value) {
@@ -122,7 +121,7 @@ class Attention {
         places.push_back(c_.add(base(m.buffer), c_.mul(at, step(m))));
       }
       c_.loop(begin, end, lanes_, [&](ValueId element) {
-        const ValueId mask = fills ? -1 : tail(element, end);
+        const ValueId mask = fills ? kAlways : tail(element, end);
         std::vector<ValueId> vectors;
         for (const ValueId place : places) vectors.push_back(wide(b_.load(m.buffer, c_.add(place, element), lanes_, mask)));
         turn(b_, vectors);
@@ -155,7 +154,7 @@ class Attention {
     return {to, c_.literal(0), pitch};
   }
   int32_t widened(const std::string& name, const Matrix& m, int64_t rows) {
-    return c_.kernel.buffer(m.buffer).dtype == sums_ ? -1 : local(name, rows * padded(m.width));
+    return c_.kernel.buffer(m.buffer).dtype == sums_ ? kNone : local(name, rows * padded(m.width));
   }
 
   // --- products
@@ -196,7 +195,7 @@ class Attention {
     c_.loop(c_.literal(0), count, kRows, [&](ValueId row) {
       const ValueId of_rows = c_.mul(row, c_.literal(row_step));
       c_.loop(c_.literal(0), width(m), lanes_, [&](ValueId element) {
-        const ValueId mask = rows.buffer == m.buffer ? tail_of_row(m, element) : -1, first = c_.add(rows.first, element);
+        const ValueId mask = rows.buffer == m.buffer ? tail_of_row(m, element) : kAlways, first = c_.add(rows.first, element);
         const Registers sums = zeros();
         c_.loop(c_.literal(0), depth, 1, [&](ValueId k) {
           const ValueId x = b_.load(rows.buffer, c_.add(first, c_.mul(k, rows.step)), lanes_, mask);
@@ -221,7 +220,7 @@ class Attention {
   Block block(ValueId first_query, ValueId key, ValueId keys) {
     const ValueId end = c_.add(key, keys);
     if (turned_mask_ >= 0) stage_turned(mask_, first_query, c_.literal(lanes_), key, end, false, lanes_, turned_mask_);
-    return {first_query, causal_ ? positions(first_query) : -1, key, end};
+    return {first_query, causal_ ? positions(first_query) : kNone, key, end};
   }
   // A mask of queries and keys is turned for each block, since its elements for a vector of queries lie far apart.
   void make_room_for_mask(int keys) {
@@ -233,11 +232,11 @@ class Attention {
   ValueId score(ValueId product, const Block& in, ValueId row, bool exists) {
     const ValueId key = c_.add(in.first_key, row);
     ValueId s = b_.op(Op::Mul, {product, number(ir::attention_scale(node_.ints()))});
-    ValueId seen = exists ? -1 : b_.op(Op::Lt, {position(key), position(in.end)});
-    if (causal_) seen = both(seen, b_.op(Op::Le, {position(key), in.query_positions}));
+    ValueId seen = exists ? kAlways : b_.op(Op::Lt, {position(key), position(in.end)});
+    if (causal_) seen = c_.nest.both(seen, b_.op(Op::Le, {position(key), in.query_positions}));
     if (mask_.buffer >= 0) {
       const ValueId element = mask_element(in, row, exists ? key : c_.minimum(key, c_.sub(in.end, c_.literal(1))));
-      if (b_.tree().buffers[static_cast<size_t>(mask_.buffer)].dtype == DType::Bool) seen = both(seen, element);
+      if (b_.tree().buffers[static_cast<size_t>(mask_.buffer)].dtype == DType::Bool) seen = c_.nest.both(seen, element);
       else s = b_.op(Op::Add, {s, element});
     }
     return seen < 0 ? s : b_.op(Op::Where, {seen, s, infinity()});
@@ -284,10 +283,11 @@ class Attention {
     const int64_t pitch = padded(value_.width);
     const int32_t own = local("own", padded(query_.width) * kQueries), scores = local("scores", kKeys * kQueries);
     const int32_t most = local("most", kQueries), sum = local("sum", kQueries), factor = local("factor", kQueries);
-    const int32_t mixed = result ? local("mixed", kQueries * pitch) : -1;
+    const int32_t mixed = result ? local("mixed", kQueries * pitch) : kNone;
     make_room_for_mask(kKeys);
-    const int32_t keys_wide = widened("keys", key_, kKeys), values_wide = result ? widened("values", value_, kKeys) : -1;
-    const ValueId queries = c_.minimum(c_.literal(kQueries), c_.sub(count(query_), first)), row_pitch = result ? c_.nest.size(pitch) : -1;
+    const int32_t keys_wide = widened("keys", key_, kKeys), values_wide = result ? widened("values", value_, kKeys) : kNone;
+    const ValueId queries = c_.minimum(c_.literal(kQueries), c_.sub(count(query_), first)),
+                  row_pitch = result ? c_.nest.size(pitch) : kNone;
     fill(most, queries, -std::numeric_limits<double>::infinity());
     fill(sum, queries, 0);
     if (result) fill(mixed, c_.mul(queries, row_pitch), 0);
@@ -360,9 +360,9 @@ class Attention {
 
   // Where sums over all queries are added up: rows of keys, from the first of the iteration's chunk on.
   struct Totals {
-    int32_t buffer = -1;
-    ValueId first = -1, pitch = -1;
-    int32_t result = -1;  // the buffer that they go to in the end
+    int32_t buffer = kNone;
+    ValueId first = kNone, pitch = kNone;
+    int32_t result = kNone;  // the buffer that they go to in the end
     const Matrix* like = nullptr;
     bool in_place() const { return buffer == result; }
   };
@@ -387,21 +387,21 @@ class Attention {
       if (t->buffer >= 0) zero(*t, c_.sub(end_keys, begin_keys));
     }
     const int32_t own = local("own", padded(query_.width) * kQueriesBack),
-                  own_grad = scores_back ? local("grads", padded(value_.width) * kQueriesBack) : -1;
-    const int32_t results = scores_back ? local("results", padded(value_.width) * kQueriesBack) : -1,
-                  delta = scores_back ? local("delta", kQueriesBack) : -1;
-    const int32_t p = local("p", kKeysBack * kQueriesBack), ds = scores_back ? local("ds", kKeysBack * kQueriesBack) : -1;
+                  own_grad = scores_back ? local("grads", padded(value_.width) * kQueriesBack) : kNone;
+    const int32_t results = scores_back ? local("results", padded(value_.width) * kQueriesBack) : kNone,
+                  delta = scores_back ? local("delta", kQueriesBack) : kNone;
+    const int32_t p = local("p", kKeysBack * kQueriesBack), ds = scores_back ? local("ds", kKeysBack * kQueriesBack) : kNone;
     const int64_t pitch = padded(query_.width);
-    const int32_t mixed = of_query ? local("mixed", kQueriesBack * pitch) : -1;
-    const int32_t queries_wide = of_key ? widened("queries", query_, kQueriesBack) : -1,
-                  grads_wide = of_value ? widened("grads", grad_, kQueriesBack) : -1;
+    const int32_t mixed = of_query ? local("mixed", kQueriesBack * pitch) : kNone;
+    const int32_t queries_wide = of_key ? widened("queries", query_, kQueriesBack) : kNone,
+                  grads_wide = of_value ? widened("grads", grad_, kQueriesBack) : kNone;
     make_room_for_mask(kKeysBack);
-    const int32_t keys_wide = widened("keys", key_, kKeysBack), values_wide = scores_back ? widened("values", value_, kKeysBack) : -1;
+    const int32_t keys_wide = widened("keys", key_, kKeysBack), values_wide = scores_back ? widened("values", value_, kKeysBack) : kNone;
     const bool in_parts = of_query && chunks > 1;
     const int32_t parts =
-        in_parts ? c_.buffer("parts", sums_, Space::Global, chunks * buffers_.batches() * query_.count * query_.width) : -1;
-    const ValueId row_pitch = of_query ? c_.nest.size(pitch) : -1;
-    const ValueId query_step = of_query ? result_step(*of_query) : -1;
+        in_parts ? c_.buffer("parts", sums_, Space::Global, chunks * buffers_.batches() * query_.count * query_.width) : kNone;
+    const ValueId row_pitch = of_query ? c_.nest.size(pitch) : kNone;
+    const ValueId query_step = of_query ? result_step(*of_query) : kNone;
     c_.loop(c_.literal(0), count(query_), kQueriesBack, [&](ValueId first) {
       const ValueId queries = c_.minimum(c_.literal(kQueriesBack), c_.sub(count(query_), first));
       stage_turned(query_, first, queries, kQueriesBack, own);
@@ -432,7 +432,7 @@ class Attention {
       });
       if (!of_query) return;
       const int32_t to = in_parts ? parts : *of_query;
-      const ValueId before = in_parts ? c_.mul(part, c_.nest.size(buffers_.batches() * query_.count * query_.width)) : -1;
+      const ValueId before = in_parts ? c_.mul(part, c_.nest.size(buffers_.batches() * query_.count * query_.width)) : kNone;
       const ValueId at = in_parts ? c_.add(before, base(*of_query)) : base(*of_query);
       write_rows(mixed, row_pitch, to, c_.add(at, c_.mul(first, query_step)), query_step, queries, query_);
     });
@@ -453,7 +453,7 @@ class Attention {
     }
     return {local("totals", rows * padded(m.width)), c_.literal(0), c_.nest.size(padded(m.width)), *result, &m};
   }
-  ValueId tail_of(const Totals& t, ValueId element) { return t.in_place() ? tail_of_row(*t.like, element) : -1; }
+  ValueId tail_of(const Totals& t, ValueId element) { return t.in_place() ? tail_of_row(*t.like, element) : kAlways; }
   void zero(const Totals& t, ValueId rows) {
     c_.loop(c_.literal(0), rows, 1, [&](ValueId row) {
       const ValueId place = c_.add(t.first, c_.mul(row, t.pitch));
@@ -485,7 +485,7 @@ class Attention {
 
   // Products of queries and keys become p, those of gradient and values the gradient of the products, of a vector of queries.
   void scores_to_gradient(int32_t p, int32_t ds, int32_t deltas, ValueId first_query, ValueId query, ValueId key, ValueId keys) {
-    const ValueId lse = lse_of(first_query), delta = ds < 0 ? -1 : vector(deltas, query);
+    const ValueId lse = lse_of(first_query), delta = ds < 0 ? kNone : vector(deltas, query);
     const Block in = block(first_query, key, keys);
     each_score(keys, kQueriesBack, query, [&](size_t i, ValueId row, ValueId at) {
       const ValueId s = score(vector(p, at), in, row, i == 0);
@@ -533,7 +533,7 @@ class Attention {
   const ir::Node& node_;
   AttentionBuffers buffers_;
   Matrix query_, key_, value_, grad_, result_, mask_;
-  int32_t turned_mask_ = -1;  // where a tile of it is turned
+  int32_t turned_mask_ = kNone;  // where a tile of it is turned
   bool causal_ = false;
   DType sums_ = DType::F32;
   int lanes_ = 1;

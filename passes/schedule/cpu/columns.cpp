@@ -40,8 +40,8 @@ constexpr int kLongRun = 16, kLongRunOfTotals = 8;
 int columns_at_once(const Context& c) {
   size_t instrs = c.kernel.instrs.size();
   int vectors = instrs <= kSmallBody ? kLongRun : instrs <= kMediumBody ? 4 : instrs <= 60 ? 2 : 1;
-  const bool totals = std::any_of(c.kernel.instrs.begin(), c.kernel.instrs.end(),
-                                  [](const Instr& in) { return ir::is_reduce(in.op) && ir::keeps_rest(in.op, in.dtype); });
+  const bool totals =
+      std::ranges::any_of(c.kernel.instrs, [](const Instr& in) { return ir::is_reduce(in.op) && ir::keeps_rest(in.op, in.dtype); });
   if (totals) vectors = std::min(vectors, kLongRunOfTotals);  // a total has two registers
   if (c.kernel.has(AxisKind::Serial)) vectors = std::max(vectors, 4);
   return vectors;
@@ -58,7 +58,7 @@ int columns_of_few(int widest, int64_t columns, int lanes) {
 // Whether something is read with gaps along the lanes: under a mask that takes several times as long, so that code for a full vector
 // is worth a class of its own.
 bool reads_apart(const ir::Kernel& kernel, int lane) {
-  return std::any_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& in) {
+  return std::ranges::any_of(kernel.instrs, [&](const Instr& in) {
     const Index::Stride along = in.index.stride(lane);
     return in.op == Op::Load && !(along.ok && (along.value == 0 || along.value == 1));
   });
@@ -89,7 +89,7 @@ void ColumnTiles::run(std::string phase, double ns, const std::function<void(int
     for (int q = 0; q < vectors; ++q) bind(q, c_.offset(first, int64_t{q} * nest.lanes()), mask);
     body(vectors);
   };
-  const auto whole = [&] { at(begin, vectors_, -1); };
+  const auto whole = [&] { at(begin, vectors_, kAlways); };
   const auto masked = [&](ValueId first) { at(first, 1, nest.tail_mask(first, end)); };
   const auto rest = [&] { c_.loop(begin, end, nest.lanes(), masked); };
   const size_t instrs = c_.kernel.instrs.size();
@@ -120,11 +120,11 @@ void ColumnTiles::each(Value v, int vectors, const std::function<void(int q)>& f
   Nest& nest = c_.nest;
   for (int q = 0; q < (nest.apart(v) ? vectors * copies_ : 1); ++q) {
     nest.set_sub(q);
-    nest.set_mask(nest.varies(v) ? mask_ : -1);
+    nest.set_mask(nest.varies(v) ? mask_ : kAlways);
     f(q);
   }
   nest.set_sub(0);
-  nest.set_mask(-1);
+  nest.set_mask(kAlways);
 }
 
 namespace {
@@ -182,10 +182,6 @@ class Columns : ColumnStages {
   }
 
  private:
-  void keep(Space space, int64_t count) {
-    for (Value v : plan_.carried) carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, space, count);
-  }
-
   // The code for any count takes up to four times as long for a block or less: it is not used where it runs often, or for many columns.
   void know_count() {
     constexpr int64_t kManyColumns = 16384;
@@ -199,7 +195,7 @@ class Columns : ColumnStages {
     is_rest_ = vectors * nest_.lanes() < tiles_.width();
   }
   double ns_of(int64_t rows) const { return c_.ns_per_element * static_cast<double>(rows * tiles_.width()) + 20; }
-  // Among rows as wide as a tile.
+  // The place among rows as wide as a tile.
   ValueId carried_place(ValueId row, int q) override {
     if (split_) return global_place(row, q);
     return c_.offset(c_.mul(row, c_.literal(tiles_.width())), int64_t{q} * nest_.lanes());
@@ -317,7 +313,7 @@ class Columns : ColumnStages {
     std::vector<int32_t> sums;
     for (Value v : reductions(0)) {
       const std::string name = "sums" + std::to_string(c_.out.tree.buffers.size());
-      sums.push_back(b_.add_buffer({name, nest_.instr(nest_.instr(v).args[0]).dtype, Space::Local, -1, 2 * kRun}));
+      sums.push_back(c_.fixed_buffer(name, nest_.instr(nest_.instr(v).args[0]).dtype, Space::Local, 2 * kRun));
     }
     // next(number of the reduction, its place)
     const auto each_vector = [&](const std::function<void(size_t r, ValueId at)>& next) {
@@ -334,7 +330,7 @@ class Columns : ColumnStages {
     const auto load = [&](size_t r, ValueId at) {
       const auto vector = [&](ValueId place) { return b_.load(sums[r], place, nest_.lanes(), nest_.mask()); };
       const ValueId value = vector(at);
-      return Accumulator{value, in_chains(reductions(0)[r]) ? vector(beside(at)) : -1};
+      return Accumulator{value, in_chains(reductions(0)[r]) ? vector(beside(at)) : kNone};
     };
     each_vector([&](size_t r, ValueId at) { store(r, at, of_run(reductions(0)[r]).identity(nest_.lanes())); });
     const ValueId first = block_begin(block), last = block_end(first);
@@ -387,7 +383,7 @@ class Columns : ColumnStages {
       c_.loop(first, last, 1, [&](ValueId row) {
         nest_.bind_linear(inner_, row);
         for (Value v : full(0)) nest_.emit(v);
-        for (Column& sum : chains) sum.take({nest_.vector(nest_.instr(sum.reduction).args[0]), -1});
+        for (Column& sum : chains) sum.take({nest_.vector(nest_.instr(sum.reduction).args[0])});
       });
       for (Column& sum : chains) {
         const ValueId at = places[sum.number];
@@ -415,7 +411,7 @@ class Columns : ColumnStages {
     for (int j = 0; j < rows; ++j) {
       nest_.set_sub(j);
       emit_unknown(true);
-      const Accumulator element{nest_.vector(nest_.instr(v).args[0]), -1};
+      const Accumulator element{nest_.vector(nest_.instr(v).args[0])};
       if (!in_chains(v)) {
         sum = c_.reducer(v).combine(sum, element);
         continue;
@@ -443,7 +439,7 @@ class Columns : ColumnStages {
 
 }  // namespace
 
-ColumnProgram column_program(const ir::Kernel& kernel, const ir::CpuTarget& target) {
+Choice choose_columns(const ir::Kernel& kernel, const ir::CpuTarget& target) {
   if (kernel.extent_of(AxisKind::Inner) <= kFewRows) return ColumnProgram::Whole;
   Lowered unused;  // a context of its own tells lanes and tiles
   Context context(kernel, unused, target);

@@ -104,9 +104,8 @@ void Context::whole_or_rest(ValueId begin, ValueId end, int64_t extent, int64_t 
 int Context::unroll_for(size_t instrs) const {
   if (instrs <= 16) return 4;
   if (instrs <= 48) return 2;
-  const bool masks = std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [&](const Instr& in) {
-    return (in.op != Op::Load && in.op != Op::Store) || target.masks(ir::item_size(in.dtype));
-  });
+  const bool masks = std::ranges::all_of(
+      kernel.instrs, [&](const Instr& in) { return (in.op != Op::Load && in.op != Op::Store) || target.masks(ir::item_size(in.dtype)); });
   return instrs > kLongBody && masks ? 0 : 1;
 }
 
@@ -156,7 +155,7 @@ void Context::masked_loop(int axis, ValueId begin, ValueId end, const std::funct
     nest.bind(axis, at);
     nest.set_mask(nest.tail_mask(at, end));
     body();
-    nest.set_mask(-1);
+    nest.set_mask(kAlways);
   });
 }
 
@@ -176,7 +175,7 @@ int64_t contiguous_bytes(const ir::Kernel& kernel, int axis) {
 }  // namespace
 
 int best_lane_axis(const ir::Kernel& kernel) {
-  int best = -1;
+  int best = kNoAxis;
   int64_t best_bytes = -1;
   for (int a : ir::axes_of(kernel, AxisKind::Parallel)) {
     int64_t bytes = contiguous_bytes(kernel, a);

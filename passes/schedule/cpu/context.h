@@ -18,7 +18,7 @@ struct Context : passes::Context {
   Context(const ir::Kernel& kernel, Lowered& out, const ir::CpuTarget& target, KnownLowered known = {});
   // Whether what knows of no length is good enough: there is little to do, and code that runs often is made again.
   bool is_small() const;
-  // Comes first: lanes run along this axis, as many as the dtypes of what varies along it want. -1: along none.
+  // Comes first: lanes run along this axis, as many as the dtypes of what varies along it want; along none if it is kNoAxis.
   void set_lanes(int axis);
 
   const ReduceLoops& loops();                                                      // planned once
@@ -49,30 +49,30 @@ constexpr size_t kLongBody = 150;     // instructions: of a longer body, compili
 constexpr int64_t kAhead = 4096;      // bytes ahead of a load that comes from beyond the cache
 constexpr int64_t kColumnsKept = 64;  // columns of a tile whose values are kept from one reduction to the next
 
-// The parallel axis along which most accessed bytes are contiguous; -1 if there is no parallel axis.
+// The parallel axis along which most accessed bytes are contiguous; kNoAxis if there is no parallel axis.
 int best_lane_axis(const ir::Kernel& kernel);
 
-// Rows of a few elements that vectors run across: `axes` along a row, `count` elements in it.
-struct ShortRows {
-  std::vector<int> axes;
-  int lane;
-  int64_t count;
+// Whether vectors run across rows of a few elements, as the kernel is, or with axes split that an index divides.
+Choice choose_short_rows(const ir::Kernel& kernel, const ir::CpuTarget& target);
+Choice choose_split_rows(const ir::Kernel& kernel, const ir::CpuTarget& target);
+struct SplitRows {
+  ir::Kernel kernel;
+  std::any rows;  // as choose_short_rows plans them
 };
-std::optional<ShortRows> short_rows(const ir::Kernel& kernel, bool often);  // nothing where another schedule is better
 
 // Few long rows: blocks of them in parallel rather than rows.
-bool splits_rows(const ir::Kernel& kernel, bool often);
+bool splits_rows(const ir::Kernel& kernel, const ir::CpuTarget& target);
 
 void lower_pointwise(Context& c);
-// A second parallel axis along which some access is contiguous though it is not along the best one; -1 if none pays.
-int transposed_axis(const ir::Kernel& kernel);
+// Whether there is a second parallel axis along which some access is contiguous though it is not along the best one.
+Choice choose_transpose(const ir::Kernel& kernel);
 void lower_transpose(Context& c);
 void lower_short_rows(Context& c);
 void lower_rows(Context& c);        // Lanes reductions, one parallel iteration a row
 void lower_rows_split(Context& c);  // Lanes reductions of few long rows: blocks in parallel, then the rest
 // Columns reductions, vectorised across results: whole columns, or blocks of them in parallel, which runs of each row pass through.
 enum class ColumnProgram : uint8_t { Whole, Split, Runs };
-ColumnProgram column_program(const ir::Kernel& kernel, const ir::CpuTarget& target);
+Choice choose_columns(const ir::Kernel& kernel, const ir::CpuTarget& target);
 void lower_columns(Context& c);
 void lower_columns_split(Context& c);
 void lower_columns_in_runs(Context& c);
@@ -85,14 +85,14 @@ struct PackedTile {
   int columns, rows;
   ValueId begin;
   int vectors;
-  ValueId end = -1, mask = -1;           // of the columns, where the tile may reach beyond them; the mask is the last vector's
-  ValueId row_begin = -1, row_end = -1;  // -1: all rows
+  ValueId end = kNone, mask = kAlways;         // of the columns, where the tile may reach beyond them; the mask is the last vector's
+  ValueId row_begin = kNone, row_end = kNone;  // none: all rows
 };
 // Where its rows go: row r, counted from the first, from base + r * pitch on. Up to packed_slack rows behind the last are
 // written too.
 struct Panel {
-  int32_t buffer = -1;
-  ValueId base = -1;  // -1: 0
+  int32_t buffer = kNone;
+  ValueId base = kZero;
   int64_t pitch = 0;
   ValueId row(Context& c, ValueId row) const;  // where it begins
 };
@@ -121,7 +121,7 @@ class ColumnTiles {
   const std::vector<int>& outer() const { return outer_; }  // the other parallel axes
   int64_t tiles() const { return c_.product(outer_) * tiles_; }
   int64_t tiles_of_line() const { return tiles_; }
-  // Where the phase is: the point of the other axes, row-major, -1 if there are none; the first column of vector q; the
+  // Where the phase is: the point of the other axes, row-major, if there are any; the first column of vector q; the
   // tile's part.
   ValueId line() const { return line_; }
   ValueId column(int q) const { return columns_[q]; }
@@ -140,7 +140,7 @@ class ColumnTiles {
   bool few_;
   int vectors_, copies_ = 1;
   int64_t width_, tiles_;
-  ValueId line_ = -1, part_ = -1, mask_ = -1;
+  ValueId line_ = kNone, part_ = kNone, mask_ = kAlways;
   std::vector<ValueId> columns_;
 };
 

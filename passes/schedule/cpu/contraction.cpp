@@ -31,6 +31,7 @@
 #include <array>
 #include <utility>
 
+#include "passes/passes.h"
 #include "passes/schedule/cpu/context.h"
 
 namespace tenon::passes::cpu {
@@ -198,8 +199,8 @@ class TileChoice {
 bool depends(const ir::Kernel& kernel, Value v, int axis) {
   const Instr& in = kernel.instr(v);
   const auto on = [&](const ir::Guard& g) { return g.value.depends_on(axis); };
-  return in.index.depends_on(axis) || std::any_of(in.guards.begin(), in.guards.end(), on) ||
-         std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return depends(kernel, a, axis); });
+  return in.index.depends_on(axis) || std::ranges::any_of(in.guards, on) ||
+         std::ranges::any_of(in.args, [&](Value a) { return depends(kernel, a, axis); });
 }
 
 // A value behind what it is computed from (loads and casts).
@@ -214,10 +215,7 @@ std::vector<Value> chain(const ir::Kernel& kernel, Value v) {
 
 class Contraction {
  public:
-  explicit Contraction(Context& c) : c_(c), nest_(c.nest), b_(c.builder) {
-    for (size_t v = 0; v < c.kernel.instrs.size(); ++v) {
-      if (c.kernel.instrs[v].op == Op::Contract) contract_ = static_cast<Value>(v);
-    }
+  explicit Contraction(Context& c) : c_(c), nest_(c.nest), b_(c.builder), contract_(contraction_of(c.kernel)) {
     k_ = c.axes(AxisKind::Contract)[0];
     left_ = nest_.instr(contract_).args[0];
     right_ = nest_.instr(contract_).args[1];
@@ -237,7 +235,7 @@ class Contraction {
       if (!c.target.often)
         c.out.better_often = choice.is_better(choice.best(true), tile_) || (tile_.any_columns && columns_fill_and_lie_apart());
     }
-    tile_.lines > 1 ? std::erase(batch_, line_) : line_ = -1;
+    tile_.lines > 1 ? std::erase(batch_, line_) : line_ = kNoAxis;
     measure();
   }
 
@@ -337,7 +335,7 @@ class Contraction {
     if (column_ < 0) {
       // The product has one column: vectors run down its rows instead.
       column_ = row_;
-      row_ = -1;
+      row_ = kNoAxis;
       std::swap(left_, right_);
       swapped_ = true;
     }
@@ -377,8 +375,8 @@ class Contraction {
         nest_.set_sub_axes(std::array{column_, line_});
         bind_columns(first, vectors);
         if (copies_) packed_.base = c_.mul(number, c_.length(lengths_, kDepth, width));
-        const ValueId last = whole ? -1 : nest_.tail_mask(c_.offset(first, int64_t{vectors - 1} * nest_.lanes()), end);
-        body(PackedTile{column_, k_, first, vectors, whole ? -1 : end, last});
+        const ValueId last = whole ? kAlways : nest_.tail_mask(c_.offset(first, int64_t{vectors - 1} * nest_.lanes()), end);
+        body(PackedTile{column_, k_, first, vectors, whole ? kNone : end, last});
       });
     };
     const auto bound = [&](int vectors, bool whole) { bound_at(begin, vectors, whole); };
@@ -413,10 +411,10 @@ class Contraction {
     const Instr& right = nest_.instr(right_);
     const Index::Stride along = right.index.stride(k_), across = right.index.stride(column_);
     const ir::Axes axes = right.index.axes();
-    const bool whole = std::all_of(axes.begin(), axes.end(), [&](int a) { return a == k_ || a == column_; });
+    const bool whole = std::ranges::all_of(axes, [&](int a) { return a == k_ || a == column_; });
     if (!whole || !along.ok || !across.ok || right.scale != 0 || !right.guards.empty()) return false;
     c_.out.packing = Lowered::Packing{right.slot,
-                                      -1,
+                                      kNone,
                                       0,
                                       {static_cast<int64_t>(right.dtype), c_.extent(k_), c_.extent(column_), along.value, across.value,
                                        right.index.constant_part(), nest_.lanes(), tile_.vectors}};
@@ -426,7 +424,7 @@ class Contraction {
   void pack_whole() {
     const int64_t width = int64_t{tile_.vectors} * nest_.lanes();
     packed_ = {c_.buffer_of("packed", nest_.instr(right_).dtype, Space::Global, c_.length_slot(lengths_, kDepth, column_tiles_ * width)),
-               -1, width};
+               kZero, width};
     c_.out.packing->copy = packed_.buffer;
     columns_of_tile(c_.begin_phase("pack", column_tiles_, pack_ns_),
                     [&](const PackedTile& columns) { pack(c_, right_, columns, packed_); });
@@ -438,7 +436,8 @@ class Contraction {
     if (copies_) return packed_;
     if (!packs_) return {};
     const int64_t width = int64_t{columns.vectors} * nest_.lanes();
-    const Panel panel{c_.buffer_of("panel", nest_.instr(right_).dtype, Space::Local, c_.length_slot(lengths_, kDepth, width)), -1, width};
+    const Panel panel{c_.buffer_of("panel", nest_.instr(right_).dtype, Space::Local, c_.length_slot(lengths_, kDepth, width)), kZero,
+                      width};
     pack(c_, right_, columns, panel);
     return panel;
   }
@@ -480,8 +479,8 @@ class Contraction {
 
   int accumulators_of_row() const { return vectors_ * tile_.lines; }
 
-  // Rows begin..end, `rows` at a time, each with its accumulators. Vector q of row r is a sub-vector of the nest. Behind the last
-  // row of all it is computed again: no more addresses, and no mask.
+  // Rows begin..end, `rows` at a time, each with its accumulators. Vector q of row r is a sub-vector of the nest. The last
+  // row of all is computed again for those behind it: no more addresses, and no mask.
   void row_group(ValueId begin, ValueId end, int rows, bool whole, const Panel& panel) {
     const int vectors = accumulators_of_row();
     c_.loop(begin, end, rows, [&](ValueId at) {
@@ -491,7 +490,7 @@ class Contraction {
       for (auto& row : registers) {
         for (int q = 0; q < vectors; ++q) row.push_back(b_.var(b_.constant(zero, width)));
       }
-      const ValueId last = whole ? -1 : c_.sub(row_end_, c_.literal(1));
+      const ValueId last = whole ? kNone : c_.sub(row_end_, c_.literal(1));
       for (int r = 0; r < rows; ++r) {
         const ValueId row = c_.offset(at, r);
         bind_row(r, whole ? row : c_.minimum(row, last));
@@ -520,7 +519,7 @@ class Contraction {
     const DType dtype = nest_.instr(contract_).dtype;
     const int width = column_ < 0 ? 1 : nest_.lanes();
     const int64_t count = static_cast<int64_t>(registers.size() * registers[0].size()) * width;
-    const int32_t group = b_.add_buffer({"group" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, count});
+    const int32_t group = c_.fixed_buffer("group" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, count);
     const auto each_register = [&](const auto& f) {
       int64_t place = 0;
       for (const std::vector<ValueId>& row : registers) {
@@ -547,7 +546,7 @@ class Contraction {
   void groups(ValueId begin, ValueId end, const std::function<void(ValueId first, ValueId end)>& chains, int32_t group, int64_t count,
               int width) {
     Reducer total = Reducer(b_, Op::Sum, nest_.instr(contract_).dtype).total();
-    const AccumulatorBuffers totals = total.buffers("totals" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, count);
+    const AccumulatorBuffers totals = total.buffers("totals" + std::to_string(c_.out.tree.buffers.size()), Space::Local, count);
     const auto each = [&](const auto& f) { c_.loop(c_.literal(0), c_.literal(count), width, f); };
     const Accumulator zero = total.identity(width);
     each([&](ValueId place) { total.store(totals, place, zero); });
@@ -555,7 +554,7 @@ class Contraction {
     c_.loop(begin, end, length, [&](ValueId first) {
       chains(first, c_.piece_end(first, c_.literal(length), end));
       each([&](ValueId place) {
-        total.store(totals, place, total.combine(total.load(totals, place, width), {b_.load(group, place, width), -1}));
+        total.store(totals, place, total.combine(total.load(totals, place, width), {b_.load(group, place, width)}));
       });
     });
     each([&](ValueId place) { b_.store(group, place, total.result(total.load(totals, place, width))); });
@@ -566,7 +565,7 @@ class Contraction {
     const int vectors = accumulators_of_row();
     for (int q = 0; q < vectors; ++q) {
       nest_.set_sub(q);
-      const ValueId column = column_ < 0 ? -1 : nest_.axis_value(column_), line = line_ < 0 ? -1 : nest_.axis_value(line_);
+      const ValueId column = column_ < 0 ? kNone : nest_.axis_value(column_), line = line_ < 0 ? kNone : nest_.axis_value(line_);
       nest_.set_sub(r * vectors + q);
       if (row_ >= 0) nest_.bind(row_, row);
       if (r > 0 && column_ >= 0) nest_.bind(column_, column);
@@ -586,7 +585,7 @@ class Contraction {
     const int width = column_ < 0 ? 1 : nest_.lanes(), vectors = accumulators_of_row();
     const auto rows = static_cast<int>(registers.size());
     int32_t products = b_.add_buffer({"products" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(contract_).dtype, Space::Local,
-                                      -1, int64_t{rows} * vectors * width});
+                                      kNone, int64_t{rows} * vectors * width});
     for (int r = 0; r < rows; ++r) {
       for (int q = 0; q < vectors; ++q) {
         b_.store(products, c_.literal((int64_t{r} * vectors + q) * width), b_.get(registers[r][q]));
@@ -601,14 +600,14 @@ class Contraction {
   }
 
   // The mask of vector q of a row: the last vector of columns may reach past the end.
-  ValueId mask_of(size_t q) const { return (static_cast<int>(q) + 1) % vectors_ == 0 ? mask_ : -1; }
+  ValueId mask_of(size_t q) const { return (static_cast<int>(q) + 1) % vectors_ == 0 ? mask_ : kAlways; }
 
   void multiply(const Panel& panel, ValueId k, const std::vector<std::vector<ValueId>>& registers) {
-    const ValueId packed = panel.buffer < 0 ? -1 : panel.row(c_, k);
+    const ValueId packed = panel.buffer < 0 ? kNone : panel.row(c_, k);
     std::vector<ValueId> right;  // the rows share it
     int sub = 0;
     for (const std::vector<ValueId>& row : registers) {
-      ValueId x = -1;  // the vectors share it
+      ValueId x = kNone;  // the vectors share it
       for (size_t q = 0; q < row.size(); ++q, ++sub) {
         nest_.set_sub(sub);
         nest_.set_mask(mask_of(q));
@@ -617,23 +616,16 @@ class Contraction {
           const auto place = [&] { return c_.offset(packed, static_cast<int64_t>(q) * nest_.lanes()); };
           right.push_back(packed < 0 ? operand(right_) : b_.load(panel.buffer, place(), nest_.lanes()));
         }
-        nest_.set_mask(-1);
-        b_.set(row[q], swapped_ ? multiply_add(right[q], x, b_.get(row[q])) : multiply_add(x, right[q], b_.get(row[q])));
+        nest_.set_mask(kAlways);
+        b_.set(row[q], swapped_ ? c_.multiply_add(right[q], x, b_.get(row[q])) : c_.multiply_add(x, right[q], b_.get(row[q])));
       }
     }
     nest_.set_sub(0);
   }
 
-  ValueId multiply_add(ValueId x, ValueId y, ValueId acc) {
-    if (ir::is_float(b_.type(acc).dtype)) return b_.op(Op::Fma, {x, y, acc});
-    return b_.op(Op::Add, {b_.op(Op::Mul, {x, y}), acc});
-  }
-
   // An operand at the bound k, row and columns.
   ValueId operand(Value v) {
-    for (Value u : v == left_ ? left_chain_ : right_chain_) {
-      if (!nest_.known(u)) nest_.emit(u);
-    }
+    nest_.emit_new(v == left_ ? left_chain_ : right_chain_);
     return column_ < 0 ? nest_.get(v) : nest_.vector(v);
   }
   // The first lane of a product that is the same in all columns.
@@ -649,10 +641,8 @@ class Contraction {
         nest_.set_sub(r * vectors + q);
         nest_.set(contract_, nest_.varies(contract_) ? product(q) : first_lane(product(q)));
         nest_.set_mask(mask_of(q));
-        for (Value v : epilogue_) {
-          if (nest_.instr(v).op == Op::Store || !nest_.known(v)) nest_.emit(v);
-        }
-        nest_.set_mask(-1);
+        nest_.emit_new(epilogue_);
+        nest_.set_mask(kAlways);
       }
       nest_.set_sub(0);
     });
@@ -661,11 +651,11 @@ class Contraction {
   Context& c_;
   Nest& nest_;
   ir::TreeBuilder& b_;
-  Value contract_ = -1, left_, right_;
+  Value contract_, left_, right_;
   std::vector<Value> left_chain_, right_chain_;
-  bool swapped_ = false;                        // left_ and right_ are the contraction's second and first operand
-  int k_, row_ = -1, column_ = -1, line_ = -1;  // the axis of lines: -1 if a tile takes one
-  bool tiled_ = false;                          // several rows to a tile
+  bool swapped_ = false;                                       // left_ and right_ are the contraction's second and first operand
+  int k_, row_ = kNoAxis, column_ = kNoAxis, line_ = kNoAxis;  // the axis of lines: none if a tile takes one
+  bool tiled_ = false;                                         // several rows to a tile
   std::vector<int> batch_;
   std::vector<Value> epilogue_;
   RegisterTile tile_;
@@ -675,16 +665,13 @@ class Contraction {
   CodeLengths lengths_;
   int64_t column_tiles_ = 1, lines_ = 1;  // lines_: groups of lines that a tile takes
   double ns_ = 0, pack_ns_ = 0;           // of an iteration
-  ValueId first_line_ = -1, row_begin_ = -1, row_end_ = -1, mask_ = -1;
+  ValueId first_line_ = kNone, row_begin_ = kNone, row_end_ = kNone, mask_ = kAlways;
 };
 
 // A contraction's kernel with an axis of one row or one k in its indices, see with_axes_of_one.
 class FilledAxes {
  public:
-  explicit FilledAxes(ir::Kernel& kernel) : kernel_(kernel) {
-    for (const Instr& in : kernel.instrs) {
-      if (in.op == Op::Contract) contract_ = &in;
-    }
+  explicit FilledAxes(ir::Kernel& kernel) : kernel_(kernel), contract_(&kernel.instr(contraction_of(kernel))) {
     left_ = chain(kernel, contract_->args[0]);
     right_ = chain(kernel, contract_->args[1]);
     for (const int a : ir::axes_of(kernel, AxisKind::Parallel)) {
@@ -729,16 +716,10 @@ class FilledAxes {
     }
   }
 
-  // Before the columns. Whether another operand of the epilogue changes from row to row nobody sees: a bias does not.
+  // Before the columns. Nothing tells whether another operand of the epilogue changes from row to row: a bias does not.
   void fill_row() {
     const int row = column_;
-    for (Instr& in : kernel_.instrs) {
-      const auto behind = [&](Index& index) {
-        index = index.substitute([&](int a, int64_t extent) { return Index::axis(a < row ? a : a + 1, extent); });
-      };
-      behind(in.index);
-      for (ir::Guard& guard : in.guards) behind(guard.value);
-    }
+    substitute_axes(kernel_, [&](int a, int64_t extent) { return Index::axis(a < row ? a : a + 1, extent); });
     kernel_.axes.insert(kernel_.axes.begin() + row, ir::Axis{"row", 1, AxisKind::Parallel});
     const auto fill = [&](Instr& in) { in.index = in.index + Index::axis(row, 2) * kNowhere; };
     for (const Value v : left_) {
@@ -753,9 +734,9 @@ class FilledAxes {
   static constexpr int64_t kNowhere = int64_t{1} << 40;  // a distance that is no other one
 
   ir::Kernel& kernel_;
-  const Instr* contract_ = nullptr;
+  const Instr* contract_;
   std::vector<Value> left_, right_;  // the operands, behind what they are computed from
-  int k_ = -1, column_ = -1;
+  int k_ = kNoAxis, column_ = kNoAxis;
   bool has_row_ = false;
 };
 

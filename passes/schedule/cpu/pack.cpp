@@ -25,19 +25,19 @@ void along_columns(Context& c, Value load, const PackedTile& tile, const Panel& 
     nest.bind(tile.rows, row);
     const ValueId place = panel.row(c, row);
     each_vector([&](int q) {
-      nest.set_mask(q + 1 == tile.vectors ? tile.mask : -1);
+      nest.set_mask(q + 1 == tile.vectors ? tile.mask : kAlways);
       nest.emit(load);
       c.builder.store(panel.buffer, c.offset(place, int64_t{q} * nest.lanes()), nest.vector(load));
     });
-    nest.set_mask(-1);
+    nest.set_mask(kAlways);
   });
 }
 
 constexpr int kTurned = 16;  // rows and columns that are turned at once, at most: more is ever more code
 
-// Past the last column it is read again, past the last row the panel has room: neither is asked for. One loop, masked
-// throughout, and a block turned by halves: whole vectors apart, and each row of the block woven from all columns, would be
-// eight times the code.
+// The last column is read again in the place of those past it, and the panel has room past the last row: neither is asked for. One
+// loop, masked throughout, and a block turned by halves: whole vectors apart, and each row of the block woven from all columns, would
+// be eight times the code.
 void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& panel) {
   Nest& nest = c.nest;
   const int lanes_of_columns = nest.lanes(), lanes = std::min(lanes_of_columns, kTurned);
@@ -46,7 +46,7 @@ void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& pan
   const ValueId width = c.literal(int64_t{tile.vectors} * lanes_of_columns),
                 reach = tile.end < 0 ? width : c.minimum(width, c.sub(tile.end, tile.begin));
   c.loop(c.literal(0), reach, lanes, [&](ValueId block) {
-    const ValueId first = c.add(tile.begin, block), last = tile.end < 0 ? -1 : c.sub(tile.end, c.literal(1));
+    const ValueId first = c.add(tile.begin, block), last = tile.end < 0 ? kNone : c.sub(tile.end, c.literal(1));
     for (int j = 0; j < lanes; ++j) {
       const ValueId column = c.offset(first, j);
       nest.set_sub(j);

@@ -44,24 +44,24 @@ void emit_all(Nest& nest, const std::vector<Value>& instrs) {
 
 }  // namespace
 
-int transposed_axis(const ir::Kernel& kernel) {
+Choice choose_transpose(const ir::Kernel& kernel) {
   const int lane_axis = best_lane_axis(kernel);
-  if (lane_axis < 0) return -1;
+  if (lane_axis < 0) return false;
   for (int a : ir::axes_of(kernel, AxisKind::Parallel)) {
     const auto extent = [&](int axis) { return kernel.extent(axis); };
     if (a == lane_axis || extent(a) < 8 || extent(lane_axis) < 8) continue;
     for (const Instr& in : kernel.instrs) {
       if ((in.op != Op::Load && in.op != Op::Store) || in.scale != 0) continue;
       Index::Stride along = in.index.stride(a), across = in.index.stride(lane_axis);
-      if (along.ok && along.value == 1 && !(across.ok && (across.value == 0 || across.value == 1))) return a;
+      if (along.ok && along.value == 1 && !(across.ok && (across.value == 0 || across.value == 1))) return {true, a};
     }
   }
-  return -1;
+  return false;
 }
 
 void lower_transpose(Context& c) {
   Nest& nest = c.nest;
-  const int lane_axis = best_lane_axis(c.kernel), other = transposed_axis(c.kernel);
+  const int lane_axis = best_lane_axis(c.kernel), other = std::any_cast<int>(c.plan);
   c.set_lanes(lane_axis);
   const std::vector<int> outer = c.parallel_but({lane_axis, other});
   std::map<Value, Panel> packed;  // read in place, they would hit the same cache sets again and again for wide rows
@@ -72,7 +72,7 @@ void lower_transpose(Context& c) {
     if (in.op == Op::Load && in.guards.empty() && in.scale == 0 && along.ok && along.value == 1 && across.ok && across.value != 0) {
       const int64_t pitch = kTileInner + 64 / ir::item_size(in.dtype);  // a cache line more: not a multiple of many cache sets
       const int64_t count = (kTileOuter + packed_slack(c, v, other)) * pitch;
-      packed[v] = {c.builder.add_buffer({"tile" + std::to_string(packed.size()), in.dtype, Space::Local, -1, count}), -1, pitch};
+      packed[v] = {c.fixed_buffer("tile" + std::to_string(packed.size()), in.dtype, Space::Local, count), kZero, pitch};
     } else {
       direct.push_back(v);
     }

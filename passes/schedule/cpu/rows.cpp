@@ -49,7 +49,7 @@ class LaneLoops : protected RowStages {
     if (is_small_) c.out.better_often = many || length_ >= kFewElements;
   }
 
-  // Not for rows side by side: a processor follows so few by itself, and hints for each held it up.
+  // It does not pay for rows side by side: a processor follows so few by itself, and hints for each held it up.
   void ask_ahead() {
     for (const auto& full : plan_.full) {
       for (Value v : full) {
@@ -126,16 +126,16 @@ class LaneLoops : protected RowStages {
       }
       const auto vector = [&](ValueId position, int q, bool masked, bool begins) {
         nest_.bind(lane_, position);
-        nest_.set_mask(masked ? nest_.tail_mask(position, range.end) : -1);
+        nest_.set_mask(masked ? nest_.tail_mask(position, range.end) : kAlways);
         elements(l, kept);
         accumulate(l, lanes.sums, q, at(base, position), begins);
-        nest_.set_mask(-1);
+        nest_.set_mask(kAlways);
       };
       const auto group = [&](ValueId first, bool masked, bool begins) {
         for (int q = 0; q < vectors; ++q) {
           const ValueId position = c_.offset(first, int64_t{q} * nest_.lanes());
           // A vector past the end is skipped: it would take as long as any other.
-          const ValueId some = masked && q > 0 ? c_.less(position, range.end) : -1;
+          const ValueId some = masked && q > 0 ? c_.less(position, range.end) : kAlways;
           nest_.when(some, [&] { vector(position, q, masked, begins); });
         }
       };
@@ -198,7 +198,7 @@ class LaneLoops : protected RowStages {
     // Whether the row is one chain or many the code does not know: one goes on from each point of the outer axes to the next.
     const ValueId length = nest_.size(one_chain_ ? ir::kLaneBlock : chain_length());
     const ValueId chains = b_.quotient(c_.sub(c_.add(c_.sub(end, begin), length), c_.literal(1)), length);
-    const ValueId ends = outer_.empty() ? -1 : b_.op(Op::Ne, {nest_.size(one_chain_ ? 0 : 1), c_.literal(0)});
+    const ValueId ends = outer_.empty() ? kAlways : b_.op(Op::Ne, {nest_.size(one_chain_ ? 0 : 1), c_.literal(0)});
     c_.loop(c_.literal(0), chains, 1, [&](ValueId number) {
       nest_.when(ends, [&] { end_chains(l, lanes); });
       const ValueId first = c_.add(begin, c_.mul(number, length));
@@ -224,7 +224,7 @@ class LaneLoops : protected RowStages {
     const auto place = [&](size_t q) { return c_.literal(static_cast<int64_t>(q) * nest_.lanes()); };
     each_result(l, [&](Value v, size_t n) {
       Reducer reduce = c_.reducer(v);
-      buffers.push_back(reduce.buffers("sums" + std::to_string(c_.out.tree.buffers.size()), Space::Local, -1, group_));
+      buffers.push_back(reduce.buffers("sums" + std::to_string(c_.out.tree.buffers.size()), Space::Local, group_));
       for (size_t q = 0; q < registers[n].size(); ++q) reduce.store(buffers[n], place(q), reduce.read(registers[n][q]));
     });
     c_.masked_loop(lane_, begin, end, [&] {
@@ -258,7 +258,7 @@ class LaneLoops : protected RowStages {
   void accumulate(int l, const Registers& registers, int q, ValueId position, bool begins = false) {
     each_result(l, [&](Value v, size_t n) {
       Reducer reduce = c_.reducer(v);
-      Accumulator element{nest_.vector(nest_.instr(v).args[0]), -1};
+      Accumulator element{nest_.vector(nest_.instr(v).args[0])};
       if (reduce.has_index()) element.beside = lane_positions(position);
       begins&& nest_.mask() < 0 && in_chains(v) ? reduce.write(registers[n][q], element)
                                                 : take(reduce, registers[n][q], element, nest_.mask());
@@ -308,12 +308,12 @@ class LaneLoops : protected RowStages {
   void reduce_row(int l) {
     std::vector<Accumulator> results;
     if (blocks_ <= 1 && !any_length_) {
-      results = reduce_block(l, whole_row(), -1);
+      results = reduce_block(l, whole_row(), kZero);
     } else {
       auto partials = partial_buffers(l, Space::Local, blocks_);
       c_.loop(c_.literal(0), nest_.size(blocks_), 1,
-              [&](ValueId block) { store_partials(l, reduce_block(l, block_range(block), -1), partials, block); });
-      each_result(l, [&](Value v, size_t n) { results.push_back(fold_partials(v, partials[n], -1)); });
+              [&](ValueId block) { store_partials(l, reduce_block(l, block_range(block), kZero), partials, block); });
+      each_result(l, [&](Value v, size_t n) { results.push_back(fold_partials(v, partials[n], kZero)); });
     }
     each_result(l, [&](Value v, size_t n) { nest_.set(v, c_.reducer(v).result(results[n])); });
   }
@@ -357,15 +357,11 @@ class Rows : LaneLoops {
   }
 
  private:
-  void keep(Space space, int64_t count) {
-    for (Value v : plan_.carried) carry_[v] = c_.buffer("kept", nest_.instr(v).dtype, space, count);
-  }
-
   void loops_of_row() {
     for (int l = 0; l < plan_.loops; ++l) {
       emit_rows(l);
       prepare(full(l));
-      reductions(l).empty() ? map_loop(l, whole_row(), -1) : reduce_row(l);
+      reductions(l).empty() ? map_loop(l, whole_row(), kZero) : reduce_row(l);
     }
   }
   void whole_rows() {
@@ -403,7 +399,7 @@ class Rows : LaneLoops {
       for (auto& [v, buffer] : results) nest_.set(v, b_.load(buffer, c_.literal(0), nest_.lanes(v)));
       emit_values(0);
       emit_rows(plan_.loops);
-      nest_.set_mask(-1);
+      nest_.set_mask(kAlways);
     });
     c_.end_phase();
   }
@@ -430,7 +426,7 @@ class Rows : LaneLoops {
   // --- rows side by side: each is a sub-vector of the nest
 
   // How many rows pay: as many as leave half the registers free, where all is read as it lies and something
-  // is shared. Not with a masked loop as well: four times that code takes longer to compile than it saves.
+  // is shared. A masked loop as well does not pay: four times that code takes longer to compile than it saves.
   int rows_together() {
     if (rows_.empty() || plan_.loops != 1 || plan_.full[0].size() > kShortBody || length_ % group_ != 0) return 1;
     const std::vector<bool> apart = varying_along(c_.kernel, rows_.back());
@@ -489,7 +485,7 @@ class Rows : LaneLoops {
     nest_.bind_linear(rows_, row);
     recall(l, [row = row](int) { return row; });
     nest_.prepare(full(l));
-    ValueId row_base = carry_.empty() ? -1 : c_.mul(row, nest_.size(count_ * length_));
+    ValueId row_base = carry_.empty() ? kZero : c_.mul(row, nest_.size(count_ * length_));
     if (reductions(l).empty()) {
       map_loop(l, block_range(block), row_base);
     } else {
@@ -514,9 +510,9 @@ class Rows : LaneLoops {
 
 }  // namespace
 
-bool splits_rows(const ir::Kernel& kernel, bool often) {
+bool splits_rows(const ir::Kernel& kernel, const ir::CpuTarget& target) {
   const int64_t rows = kernel.extent_of(AxisKind::Parallel), elements = rows * kernel.extent_of(AxisKind::Inner);
-  return rows < 16 && elements >= rows * 16 * ir::kLaneBlock && (often || elements >= kManyPoints);
+  return rows < 16 && elements >= rows * 16 * ir::kLaneBlock && (target.often || elements >= kManyPoints);
 }
 
 void lower_rows(Context& c) { Rows(c).lower_rows(); }

@@ -63,7 +63,7 @@ class Lines : Staged {
   void keep_values() {
     auto keep = [&](Value v) {
       if (!nest_.varies(v) || carry_.count(v) != 0) return;
-      carry_[v] = b_.add_buffer({"kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype, Space::Local, -1, kScanChunk});
+      carry_[v] = c_.fixed_buffer("kept" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(v).dtype, Space::Local, kScanChunk);
     };
     for (Value v : plan_.carried) keep(v);
     for (const std::vector<Value>& scans : plan_.reductions) {
@@ -92,7 +92,7 @@ class Lines : Staged {
         Value operand = nest_.instr(v).args[0];
         const ValueId x = nest_.varies(operand) ? b_.load(carry_.at(operand), position, 1) : nest_.get(operand);
         const auto line = by_run_.find(v);
-        const ValueId next = line == by_run_.end() ? c_.reducer(v).take(registers_.at(v), {x, -1}).value : line->second.take(x);
+        const ValueId next = line == by_run_.end() ? c_.reducer(v).take(registers_.at(v), {x}).value : line->second.take(x);
         if (auto it = carry_.find(v); it != carry_.end()) b_.store(it->second, position, next);
       }
     };
@@ -110,7 +110,7 @@ class Lines : Staged {
   bool by_runs_ = scans_by_runs(c_.kernel);
   std::map<Value, Accumulator> registers_;
   std::map<Value, ScanLine> by_run_;
-  ValueId begin_ = -1, end_ = -1;  // of the chunk
+  ValueId begin_ = kNone, end_ = kNone;  // of the chunk
 };
 
 }  // namespace

@@ -13,11 +13,19 @@
 #include <bit>
 #include <optional>
 
+#include "passes/passes.h"
 #include "passes/schedule/cpu/context.h"
 
 namespace tenon::passes::cpu {
 
 namespace {
+
+// `axes` along a row, `count` elements in it.
+struct ShortRows {
+  std::vector<int> axes;
+  int lane;
+  int64_t count;
+};
 
 constexpr int64_t kLongestRow = 16;
 // Each length is other code, so that a program whose rows grow compiles for each of its lengths: worth it where much time is saved, or
@@ -56,7 +64,7 @@ std::optional<Block> block_of(const ir::Kernel& kernel, const Instr& in, const S
     }
     offsets = std::move(next);
   }
-  Block block{*std::min_element(offsets.begin(), offsets.end()), {}};
+  Block block{*std::ranges::min_element(offsets), {}};
   std::vector<bool> seen(offsets.size(), false);
   for (int64_t offset : offsets) {
     int64_t place = offset - block.first;
@@ -64,8 +72,8 @@ std::optional<Block> block_of(const ir::Kernel& kernel, const Instr& in, const S
     seen[place] = true;
     block.which.push_back(static_cast<int>(place));
   }
-  // A place that nobody asks for may lie behind the end of the buffer.
-  if (std::find(seen.begin(), seen.end(), false) != seen.end()) return {};
+  // A place that nothing asks for may lie behind the end of the buffer.
+  if (std::ranges::find(seen, false) != seen.end()) return {};
   return block;
 }
 
@@ -96,16 +104,15 @@ size_t unrolled(const ir::Kernel& kernel, const ShortRows& rows) {
 }
 
 // The best axis for the lanes, given the axes that rows run along.
-std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes, bool often) {
-  ShortRows rows{std::move(axes), -1, 1};
-  for (int a : rows.axes) rows.count *= kernel.extent(a);
+std::optional<ShortRows> across(const ir::Kernel& kernel, const std::vector<int>& axes, bool often) {
+  ShortRows rows{axes, kNoAxis, product_of(kernel, axes)};
   if (rows.count > kLongestRow || unrolled(kernel, rows) > kMostInstrs) return {};
   std::optional<ShortRows> best;
   Worth best_worth;
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     rows.lane = static_cast<int>(a);
     if (kernel.axes[a].kind != AxisKind::Parallel || kernel.axes[a].extent < fewest_rows(kernel, rows.count, often)) continue;
-    if (std::find(rows.axes.begin(), rows.axes.end(), rows.lane) != rows.axes.end()) continue;
+    if (std::ranges::find(rows.axes, rows.lane) != rows.axes.end()) continue;
     Worth w = worth(kernel, rows);
     if (w.bytes <= 0 || (best && w.bytes < best_worth.bytes)) continue;
     best = rows;
@@ -115,8 +122,7 @@ std::optional<ShortRows> across(const ir::Kernel& kernel, std::vector<int> axes,
   return best;
 }
 
-}  // namespace
-
+// Nothing where another schedule is better.
 std::optional<ShortRows> short_rows(const ir::Kernel& kernel, bool often) {
   if (kernel.has(AxisKind::Contract) || kernel.has(AxisKind::Serial) || !is_worth_a_length(kernel, often)) return {};
   std::vector<int> inner;
@@ -137,13 +143,11 @@ std::optional<ShortRows> short_rows(const ir::Kernel& kernel, bool often) {
   return {};
 }
 
-namespace {
-
 class ShortSchedule {
  public:
   ShortSchedule(Context& c, const ShortRows& rows) : c_(c), nest_(c.nest), b_(c.builder), rows_(rows) {
     for (int a : c.axes(AxisKind::Parallel)) {
-      if (a != rows.lane && std::find(rows.axes.begin(), rows.axes.end(), a) == rows.axes.end()) outer_.push_back(a);
+      if (a != rows.lane && std::ranges::find(rows.axes, a) == rows.axes.end()) outer_.push_back(a);
     }
     c.set_lanes(rows.lane);
     nest_.take_any_numbers(false);  // each length of rows is other code anyway
@@ -221,17 +225,17 @@ class ShortSchedule {
   // A vector of the block that the current rows make. It is not loaded if none of its lanes is left: its address may not be
   // mapped, and a processor takes long to find out.
   struct Piece {
-    ValueId at, mask, some;  // some: whether a lane is left; -1: it is
+    ValueId at, mask, some;  // some: whether a lane is left
   };
   std::vector<Piece> pieces(Value v) {
     std::vector<Piece> result;
-    ValueId first = nest_.position_of(v), left = -1;
+    ValueId first = nest_.position_of(v), left = kNone;
     if (nest_.mask() >= 0) left = c_.mul(c_.sub(end_, nest_.axis_value(rows_.lane)), c_.literal(rows_.count));
     for (int64_t k = 0; k < rows_.count; ++k) {
       int64_t within = k * nest_.lanes(), offset = blocks_[v]->first + within;
       ValueId at = c_.offset(first, offset);
-      result.push_back(
-          {at, left < 0 ? -1 : nest_.tail_mask(c_.literal(within), left), left < 0 || k == 0 ? -1 : c_.less(c_.literal(within), left)});
+      result.push_back({at, left < 0 ? kAlways : nest_.tail_mask(c_.literal(within), left),
+                        left < 0 || k == 0 ? kAlways : c_.less(c_.literal(within), left)});
     }
     return result;
   }
@@ -277,7 +281,7 @@ class ShortSchedule {
     std::vector<Accumulator> parts(static_cast<size_t>(std::max<int64_t>(length_, 1)), reducer.identity(lanes));
     for (int64_t i = 0; i < rows_.count; ++i) {
       nest_.set_sub(static_cast<int>(i));
-      Accumulator element{lanes > 1 ? nest_.vector(operand) : nest_.get(operand), -1};
+      Accumulator element{lanes > 1 ? nest_.vector(operand) : nest_.get(operand)};
       if (reducer.has_index()) element.beside = b_.constant(ir::constant(DType::I64, i), lanes);
       Accumulator& part = parts[i % length_];
       part = reducer.combine(part, element);
@@ -296,12 +300,26 @@ class ShortSchedule {
   ShortRows rows_;
   std::vector<int> outer_;
   int64_t length_;
-  ValueId end_ = -1;
+  ValueId end_ = kNone;
   std::vector<std::optional<Block>> blocks_;  // by instruction
 };
 
 }  // namespace
 
-void lower_short_rows(Context& c) { ShortSchedule(c, *short_rows(c.kernel, c.target.often)).lower(); }
+Choice choose_short_rows(const ir::Kernel& kernel, const ir::CpuTarget& target) {
+  std::optional<ShortRows> rows = short_rows(kernel, target.often);
+  if (!rows) return false;
+  return {true, *std::move(rows)};
+}
+
+Choice choose_split_rows(const ir::Kernel& kernel, const ir::CpuTarget& target) {
+  constexpr int64_t kFewestLanes = 6;  // with fewer rows to a line a gather along it is faster
+  std::optional<ir::Kernel> split = split_axes(kernel);
+  std::optional<ShortRows> rows = split ? short_rows(*split, target.often) : std::nullopt;
+  if (!rows || split->extent(rows->lane) < kFewestLanes) return false;
+  return {true, SplitRows{*std::move(split), *std::move(rows)}};
+}
+
+void lower_short_rows(Context& c) { ShortSchedule(c, std::any_cast<const ShortRows&>(c.plan)).lower(); }
 
 }  // namespace tenon::passes::cpu

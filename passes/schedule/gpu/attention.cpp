@@ -87,7 +87,7 @@ void Attention::sum_deltas() {
     for (int i = 0; i < run; ++i) b_.set(sum, b_.op(Op::Fma, {element(grads, i), element(results, i), b_.get(sum)}));
   });
   const ValueId delta = over_group(c_, kThreads, lane_, b_.get(sum), [&](ValueId a, ValueId b) { return b_.op(Op::Add, {a, b}); });
-  c_.nest.when(both(b_.op(Op::Eq, {thread, c_.literal(0)}), c_.less(query, count(query_))),
+  c_.nest.when(c_.nest.both(b_.op(Op::Eq, {thread, c_.literal(0)}), c_.less(query, count(query_))),
                [&] { b_.store(deltas_, c_.add(c_.mul(batch_, count(query_)), query), delta); });
   c_.end_phase();
 }
@@ -106,13 +106,13 @@ void Attention::begin(const std::string& name, const Matrix& own, TileExtents ti
 }
 
 int32_t Attention::buffer(const std::string& name, Space space, int64_t count, DType dtype) {
-  return b_.add_buffer({name + std::to_string(b_.tree().buffers.size()), dtype, space, -1, count});
+  return c_.fixed_buffer(name + std::to_string(b_.tree().buffers.size()), dtype, space, count);
 }
 
 ValueId Attention::infinity() { return number(-std::numeric_limits<double>::infinity()); }
 
 ValueId Attention::inside(const Matrix& m, ValueId row, int rows, ValueId element, int64_t elements) {
-  return both(below(row, m, rows), m.width == elements ? -1 : c_.less(element, width(m)));
+  return c_.nest.both(below(row, m, rows), m.width == elements ? kAlways : c_.less(element, width(m)));
 }
 
 ValueId Attention::place_of(const Matrix& m, ValueId row, ValueId element) {
@@ -134,14 +134,14 @@ void Attention::fill(int32_t buffer, int64_t count, double value) {
 
 ValueId Attention::masked(ValueId s, ValueId query, ValueId key, ValueId exists, double unit) {
   ValueId seen = exists;
-  if (causal_) seen = both(seen, b_.op(Op::Le, {key, query}));
+  if (causal_) seen = c_.nest.both(seen, b_.op(Op::Le, {key, query}));
   if (mask_.buffer >= 0) {
     ValueId place = bases_[static_cast<size_t>(mask_.buffer)];
     if (mask_.count > 1) place = c_.add(place, c_.mul(query, step(mask_)));
     if (mask_.width > 1) place = c_.add(place, key);
-    const ValueId there = both(c_.less(query, count(query_)), c_.less(key, count(key_)));
+    const ValueId there = c_.nest.both(c_.less(query, count(query_)), c_.less(key, count(key_)));
     const ValueId element = b_.load(mask_.buffer, place, 1, there);
-    if (b_.type(element).dtype == DType::Bool) seen = both(seen, element);
+    if (b_.type(element).dtype == DType::Bool) seen = c_.nest.both(seen, element);
     else if (unit == 1) s = b_.op(Op::Add, {s, wide(element)});
     else s = b_.op(Op::Fma, {wide(element), number(unit), s});
   }

@@ -17,9 +17,9 @@ constexpr int64_t round_up(int64_t x, int64_t to) { return ceil_div(x, to) * to;
 // A matrix [count, width] of each batch, and the size parameters that hold these two, the width as a multiple of four, and the
 // distance from row to row.
 struct Matrix {
-  int32_t buffer = -1;
+  int32_t buffer = kNone;
   int64_t count = 0, width = 0;
-  int32_t count_size = -1, width_size = -1, depth_size = -1, step_size = -1;
+  int32_t count_size = kNone, width_size = kNone, depth_size = kNone, step_size = kNone;
   int64_t together = 1;  // as many neighbours begin at a multiple of their number in each row: 8, 4 or 1
 };
 
@@ -70,13 +70,12 @@ class Attention {
   ValueId number(double value) { return b_.constant(ir::constant(sums_, value)); }
   ValueId infinity();  // less than all
   ValueId wide(ValueId x) { return b_.type(x).dtype == sums_ ? x : b_.op(Op::Cast, {x}, sums_); }
-  ValueId both(ValueId a, ValueId b) { return a < 0 ? b : b < 0 ? a : b_.op(Op::And, {a, b}); }
   ValueId count(const Matrix& m) { return b_.size(m.count_size); }
   ValueId width(const Matrix& m) { return b_.size(m.width_size); }
   ValueId depth(const Matrix& m) { return b_.size(m.depth_size); }
   ValueId step(const Matrix& m) { return b_.size(m.step_size); }
-  // Whether there is such a row, where tiles have `rows`; -1 if that is certain.
-  ValueId below(ValueId row, const Matrix& m, int rows) { return m.count % rows == 0 ? -1 : c_.less(row, count(m)); }
+  // Whether there is such a row, where tiles have `rows`.
+  ValueId below(ValueId row, const Matrix& m, int rows) { return m.count % rows == 0 ? kAlways : c_.less(row, count(m)); }
   // The same of an element too, where there are `elements` in a tile's rows.
   ValueId inside(const Matrix& m, ValueId row, int rows, ValueId element, int64_t elements);
   ValueId place_of(const Matrix& m, ValueId row, ValueId element);
@@ -86,12 +85,12 @@ class Attention {
 
   template <typename Body>
   void each(int64_t count, const Body& body) {
-    c_.loop(c_.literal(0), c_.literal(count), 1, body, true);
+    c_.unrolled(count, body);
   }
   void fill(int32_t buffer, int64_t count, double value);
 
   // The score s, `unit` times as large as it is, with the mask; minus infinity where the query does not see the key, or where
-  // `exists` (-1: it does) is false.
+  // `exists` is false.
   ValueId masked(ValueId s, ValueId query, ValueId key, ValueId exists, double unit);
 
   // A result with so many rows and columns.
@@ -104,16 +103,16 @@ class Attention {
   const ir::Node& node_;
   AttentionBuffers buffers_;
   Matrix query_, key_, value_, grad_, result_, mask_;
-  int32_t deltas_ = -1;  // one element for each query of each batch
+  int32_t deltas_ = kNone;  // one element for each query of each batch
   bool gradient_ = false, causal_ = false;
   DType sums_ = DType::F32;
   Form::Attention heads_;
   // The state of one phase:
   TileExtents tile_extents_{1, 1};
   std::vector<ValueId> bases_;  // the batch in each buffer
-  ValueId batch_ = -1;
-  ValueId first_row_ = -1;  // of the block
-  ValueId lane_ = -1;       // of the thread in its warp
+  ValueId batch_ = kNone;
+  ValueId first_row_ = kNone;  // of the block
+  ValueId lane_ = kNone;       // of the thread in its warp
 };
 
 bool threads_take(const Form::Attention& heads, const ir::GpuTarget& target);

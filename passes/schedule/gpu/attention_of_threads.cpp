@@ -114,7 +114,7 @@ class AttentionOfThreads : public Attention {
     return over_group(c_, kColumnGroups, lane_, x, [&](ValueId a, ValueId b) { return b_.op(op, {a, b}); });
   }
 
-  // --- staging: `rows` rows of a matrix from `first` on; what it has not is 0
+  // --- staging: `rows` rows of a matrix from `first` on; elements that it does not have are 0
 
   // Four elements of a row, or one: body(element's number, value).
   template <typename Body>
@@ -139,7 +139,7 @@ class AttentionOfThreads : public Attention {
     const int lanes = vectors ? kVector : 1;
     const auto words = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(ceil_div(m.width, lanes))));
     const int across = vectors ? std::clamp(words, kThreads / rows, kThreads / kNear) : 32, at_once = kThreads / across;
-    ValueId word = -1, down = -1;
+    ValueId word = kNone, down = kNone;
     if (vectors) {
       const auto [rest, near] = c_.divide(c_.thread(), c_.literal(kNear));
       const auto [far, at] = c_.divide(rest, c_.literal(across));
@@ -222,7 +222,7 @@ class AttentionOfThreads : public Attention {
     multiply(depth(other), own_, own_offset, other_, tile_.columns() + kBank, Columns(tile_.columns()), sums);
   }
 
-  // What `values` has of each score, times the rows of `other` from `first` on, is added to `sums`.
+  // Adds the numbers in `values`, one for each score, times the rows of `other` from `first` on, to `sums`.
   void multiply_scores(int32_t values, const Matrix& other, ValueId first, int32_t sums) {
     const Columns columns(other.width);
     each_score([&](ValueId i, ValueId j, ValueId at) {
@@ -260,7 +260,7 @@ class AttentionOfThreads : public Attention {
           };
           if (vectors) {
             each(kVector, [&](ValueId lane) { b_.store(four, lane, value(lane)); });
-            c_.nest.when(to.width == columns.padded ? -1 : c_.less(first, width(to)),
+            c_.nest.when(to.width == columns.padded ? kAlways : c_.less(first, width(to)),
                          [&] { b_.store(to.buffer, place_of(to, row(i), first), b_.load(four, c_.literal(0), kVector)); });
             return;
           }
@@ -281,7 +281,7 @@ class AttentionOfThreads : public Attention {
     begin_tile("attend", query_);
     const int32_t most = local("most", tile_.of_rows), sum = local("sum", tile_.of_rows);
     const int64_t results = int64_t{tile_.of_rows} * Columns(value_.width).of_thread();
-    const int32_t mixed = result ? local("mixed", results) : -1;
+    const int32_t mixed = result ? local("mixed", results) : kNone;
     fill(most, tile_.of_rows, -std::numeric_limits<double>::infinity());
     fill(sum, tile_.of_rows, 0);
     if (result) fill(mixed, results, 0);
@@ -301,7 +301,7 @@ class AttentionOfThreads : public Attention {
     if (lse) {
       each(tile_.of_rows, [&](ValueId i) {
         const ValueId first_thread = b_.op(Op::Eq, {place_, c_.literal(0)});
-        c_.nest.when(both(first_thread, below(row(i), query_, tile_.rows())), [&] {
+        c_.nest.when(c_.nest.both(first_thread, below(row(i), query_, tile_.rows())), [&] {
           const ValueId of_row = b_.op(Op::Add, {b_.load(most, i, 1), elementary(c_, Op::Log, b_.load(sum, i, 1))});
           b_.store(*lse, c_.add(bases_[static_cast<size_t>(*lse)], row(i)), of_row);
         });
@@ -348,7 +348,7 @@ class AttentionOfThreads : public Attention {
     const int64_t value_offset = turned_elements(own.width, tile_.rows());
     const auto sums_of = [&](const char* what, bool wanted, const Matrix& m) {
       const int64_t count = int64_t{tile_.of_rows} * Columns(m.width).of_thread();
-      const int32_t sums = wanted ? local(what, count) : -1;
+      const int32_t sums = wanted ? local(what, count) : kNone;
       if (wanted) fill(sums, count, 0);
       return sums;
     };
@@ -373,7 +373,7 @@ class AttentionOfThreads : public Attention {
       each_score([&](ValueId i, ValueId j, ValueId at) {
         const ValueId r = row(i), c = column(first, j), query = queries ? i : j;
         const ValueId exists = below(c, other, tile_.columns());
-        const ValueId s = score(b_.load(scores_, at, 1), queries ? r : c, queries ? c : r, -1);
+        const ValueId s = score(b_.load(scores_, at, 1), queries ? r : c, queries ? c : r, kAlways);
         ValueId p = attention_weight(c_, b_.op(Op::Sub, {s, b_.load(lse, query, 1)}));
         if (exists >= 0) p = b_.op(Op::Where, {exists, p, number(0)});
         b_.store(scores_, at, p);
@@ -392,10 +392,10 @@ class AttentionOfThreads : public Attention {
   }
 
   const AttentionTile tile_;
-  int32_t own_ = -1, other_ = -1, p_ = -1;  // shared: the block's rows, turned; a tile of the other side; p or ds, turned
+  int32_t own_ = kNone, other_ = kNone, p_ = kNone;  // shared: the block's rows, turned; a tile of the other side; p or ds, turned
   // The state of one phase:
-  int32_t scores_ = -1, left_ = -1;    // of a thread: its scores, then p; what it multiplies
-  ValueId own_row_ = -1, place_ = -1;  // of the thread in the block; the number of its columns
+  int32_t scores_ = kNone, left_ = kNone;    // of a thread: its scores, then p; what it multiplies
+  ValueId own_row_ = kNone, place_ = kNone;  // of the thread in the block; the number of its columns
 };
 
 }  // namespace

@@ -147,12 +147,12 @@ class AttentionOfWarps : public Attention {
     });
   }
 
-  // --- staging: `rows` rows of a matrix from `first` on; what it has not is 0
+  // --- staging: `rows` rows of a matrix from `first` on; elements that it does not have are 0
 
   static bool is_copied(const Matrix& m) { return m.together == kPiece; }
 
-  // To the buffer `to`, its first row at `base` (-1: 0).
-  void stage(const Matrix& m, ValueId first, int rows, int32_t to, ValueId base = -1) {
+  // Goes to the buffer `to`, its first row at `base`.
+  void stage(const Matrix& m, ValueId first, int rows, int32_t to, ValueId base = kZero) {
     const int lanes = is_copied(m) ? kPiece : 1;
     const int64_t padded = round_up(m.width, kExtent);
     const Pieces pieces(pitch_of(m.width));
@@ -160,25 +160,22 @@ class AttentionOfWarps : public Attention {
     const int across = std::clamp(words, threads() / rows, c_.target.warp), at_once = threads() / across;
     const auto [down, word] = c_.divide(c_.thread(), c_.literal(across));
     const ValueId begin = c_.mul(word, c_.literal(lanes));
-    c_.loop(
-        c_.literal(0), c_.literal(padded), int64_t{across} * lanes,
-        [&, down = down](ValueId step) {
-          const ValueId element = c_.add(begin, step);
-          c_.nest.when(padded % (int64_t{across} * lanes) == 0 ? -1 : c_.less(element, c_.literal(padded)), [&] {
-            std::vector<ValueId> taken, places;  // all are under way before the first is stored
-            for (int k = 0; k < rows / at_once; ++k) {
-              const ValueId in_tile = c_.offset(down, int64_t{k} * at_once), row = c_.add(first, in_tile),
-                            there = inside(m, row, rows, element, padded);
-              const bool alike = at_once % kTurns == 0;  // then a piece costs no instruction but the first
-              const ValueId place = pieces.place(c_, alike ? down : in_tile, element);
-              places.push_back(c_.offset(base < 0 ? place : c_.add(base, place), alike ? int64_t{k} * at_once * pieces.pitch() : 0));
-              if (is_copied(m)) b_.copy_async(to, places.back(), m.buffer, place_of(m, row, element), there);
-              else taken.push_back(b_.load(m.buffer, place_of(m, row, element), 1, there));
-            }
-            for (size_t k = 0; k < taken.size(); ++k) b_.store(to, places[k], taken[k]);
-          });
-        },
-        true);
+    c_.unrolled(c_.literal(0), c_.literal(padded), int64_t{across} * lanes, [&, down = down](ValueId step) {
+      const ValueId element = c_.add(begin, step);
+      c_.nest.when(padded % (int64_t{across} * lanes) == 0 ? kAlways : c_.less(element, c_.literal(padded)), [&] {
+        std::vector<ValueId> taken, places;  // all are under way before the first is stored
+        for (int k = 0; k < rows / at_once; ++k) {
+          const ValueId in_tile = c_.offset(down, int64_t{k} * at_once), row = c_.add(first, in_tile),
+                        there = inside(m, row, rows, element, padded);
+          const bool alike = at_once % kTurns == 0;  // then a piece costs no instruction but the first
+          const ValueId place = pieces.place(c_, alike ? down : in_tile, element);
+          places.push_back(c_.offset(base < 0 ? place : c_.add(base, place), alike ? int64_t{k} * at_once * pieces.pitch() : 0));
+          if (is_copied(m)) b_.copy_async(to, places.back(), m.buffer, place_of(m, row, element), there);
+          else taken.push_back(b_.load(m.buffer, place_of(m, row, element), 1, there));
+        }
+        for (size_t k = 0; k < taken.size(); ++k) b_.store(to, places[k], taken[k]);
+      });
+    });
   }
 
   // fill and use of run_ring, over the tiles that the block's rows see, as first column and stage.
@@ -213,14 +210,14 @@ class AttentionOfWarps : public Attention {
     each(tiles_of(width), [&](ValueId k) {
       const ValueId element = c_.mul(k, c_.literal(kExtent));
       const auto left =
-          tiles_down([&](int i) { return read.left->load(c_, own, -1, warp_row_, c_.literal(int64_t{kExtent} * i), element); });
+          tiles_down([&](int i) { return read.left->load(c_, own, kZero, warp_row_, c_.literal(int64_t{kExtent} * i), element); });
       each(tile_.across, [&](ValueId j) {
-        accumulate(left, read.right->load(c_, other, base, -1, c_.mul(j, c_.literal(kExtent)), element), sums, tile_.across, j);
+        accumulate(left, read.right->load(c_, other, base, kZero, c_.mul(j, c_.literal(kExtent)), element), sums, tile_.across, j);
       });
     });
   }
 
-  // `scores`, rounded to the operands' type, times the rows of `other`, is added to `sums`.
+  // Adds `scores`, rounded to the operands' type, times the rows of `other`, to `sums`.
   void multiply_scores(int32_t scores, int32_t other, ValueId stage, bool values, int32_t sums) {
     const int64_t width = values ? heads_.value_depth : heads_.depth;
     const TileReader& read = *readers_[values ? 1 : 0].turned;
@@ -233,7 +230,7 @@ class AttentionOfWarps : public Attention {
       });
       const ValueId line = c_.mul(k, c_.literal(kExtent));
       each(across,
-           [&](ValueId j) { accumulate(left, read.load(c_, other, base, -1, line, c_.mul(j, c_.literal(kExtent))), sums, across, j); });
+           [&](ValueId j) { accumulate(left, read.load(c_, other, base, kZero, line, c_.mul(j, c_.literal(kExtent))), sums, across, j); });
     });
   }
 
@@ -254,11 +251,11 @@ class AttentionOfWarps : public Attention {
     }
     const bool ends = other.count % tile_.columns() != 0;
     if (!ends && !causal_ && mask_.buffer < 0) return;
-    c_.nest.when(mask_.buffer >= 0 ? -1 : needs_mask(first, other, over_keys, ends), [&] {
+    c_.nest.when(mask_.buffer >= 0 ? kAlways : needs_mask(first, other, over_keys, ends), [&] {
       each_row([&](ValueId r) {
         const ValueId own = row(r);
         each_of_row(r, tile_.across, [&](ValueId at, ValueId column) {
-          const ValueId across = c_.add(first, column), exists = ends ? c_.less(across, count(other)) : -1;
+          const ValueId across = c_.add(first, column), exists = ends ? c_.less(across, count(other)) : kAlways;
           const ValueId s = b_.load(scores_, at, 1);
           b_.store(scores_, at, masked(s, over_keys ? own : across, over_keys ? across : own, exists, std::numbers::log2e));
         });
@@ -268,7 +265,7 @@ class AttentionOfWarps : public Attention {
 
   ValueId needs_mask(ValueId first, const Matrix& other, bool over_keys, bool ends) {
     const ValueId end = c_.add(first, c_.literal(tile_.columns()));
-    const ValueId past = ends ? c_.less(count(other), end) : -1;
+    const ValueId past = ends ? c_.less(count(other), end) : kNone;
     if (!causal_) return past;
     const ValueId last_row = c_.add(first_row_, c_.literal(tile_.rows() - 1));
     const ValueId hidden = over_keys ? c_.less(c_.add(first_row_, c_.literal(1)), end) : c_.less(first, last_row);
@@ -310,7 +307,7 @@ class AttentionOfWarps : public Attention {
 
   int32_t zeros(const std::string& name, int64_t width, bool wanted) {
     const int64_t count = sums_of(tiles_of(width));
-    const int32_t sums = wanted ? local(name, count) : -1;
+    const int32_t sums = wanted ? local(name, count) : kNone;
     if (wanted) fill(sums, count, 0);
     return sums;
   }
@@ -444,13 +441,13 @@ class AttentionOfWarps : public Attention {
   struct Readers {
     std::optional<TileReader> left, right, turned;
   };
-  Readers readers_[2];                                                 // of matrices as wide as keys, and as values
-  int32_t own_ = -1, own_value_ = -1, other_ = -1, other_value_ = -1;  // shared: the block's rows; a tile of the other side
-  int32_t lse_ = -1, delta_ = -1;                                      // shared: of the other side's queries
+  Readers readers_[2];                                                             // of matrices as wide as keys, and as values
+  int32_t own_ = kNone, own_value_ = kNone, other_ = kNone, other_value_ = kNone;  // shared: the block's rows; a tile of the other side
+  int32_t lse_ = kNone, delta_ = kNone;                                            // shared: of the other side's queries
   // The state of one phase:
-  int32_t scores_ = -1;                   // of a thread: its scores, then p
-  ValueId warp_row_ = -1;                 // of the warp in the block
-  ValueId row_in_tile_ = -1, pair_ = -1;  // of the thread in a tile of 16x16: its first row and column
+  int32_t scores_ = kNone;                      // of a thread: its scores, then p
+  ValueId warp_row_ = kNone;                    // of the warp in the block
+  ValueId row_in_tile_ = kNone, pair_ = kNone;  // of the thread in a tile of 16x16: its first row and column
 };
 
 }  // namespace

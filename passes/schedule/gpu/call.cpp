@@ -1,6 +1,8 @@
 // What the generated calls share.
 #include "passes/schedule/gpu/call.h"
 
+#include <limits>
+
 #include "passes/schedule/gpu/thread_group.h"
 
 namespace tenon::passes::gpu {
@@ -19,6 +21,8 @@ CheckedIndex checked(Context& c, ValueId index, ValueId size) {
   const ValueId inside = c.builder.op(Op::And, {c.builder.op(Op::Ge, {index, zero}), c.builder.op(Op::Lt, {index, size})});
   return {inside, index_cast(c, index, c.out.tree.index_type)};
 }
+
+int64_t greatest_of(DType key) { return key == DType::I32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max(); }
 
 void widen_index(Context& c, int64_t elements) {
   constexpr int64_t kMost = int64_t{1} << 30;

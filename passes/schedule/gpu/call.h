@@ -2,6 +2,7 @@
 // after another, so that each sees all that those before it wrote. Private to passes/schedule/.
 #pragma once
 
+#include <bit>
 #include <functional>
 #include <vector>
 
@@ -31,6 +32,24 @@ ValueId index_cast(Context& c, ValueId x, DType to);  // x itself if it has the 
 
 // From here on the tree's indices are wide enough for scratch of so many elements. At the beginning of a schedule.
 void widen_index(Context& c, int64_t elements);
+
+// The first place of begin .. end, which are `most` at most, for which goes_on(place) does not hold: it holds up to there.
+template <typename Test>
+ValueId first_beyond(Context& c, ValueId begin, ValueId end, int64_t most, const Test& goes_on) {
+  ir::TreeBuilder& b = c.builder;
+  const ValueId low = b.var(begin), high = b.var(end);
+  c.loop(c.literal(0), c.nest.size(std::bit_width(static_cast<uint64_t>(most))), 1, [&](ValueId) {
+    const ValueId from = b.get(low), to = b.get(high);
+    c.nest.when(c.less(from, to), [&] {
+      const ValueId middle = c.add(from, b.quotient(c.sub(to, from), c.literal(2))), on = goes_on(middle);
+      b.set(low, b.op(Op::Where, {on, c.add(middle, c.literal(1)), from}));
+      b.set(high, b.op(Op::Where, {on, to, middle}));
+    });
+  });
+  return b.get(low);
+}
+
+int64_t greatest_of(DType key);  // of i32 or i64
 
 // Lines of `count` keys each that are sorted, equal ones in their order; a key is an i32 or i64.
 struct SortedLines {

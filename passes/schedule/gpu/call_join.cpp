@@ -9,7 +9,7 @@
 
 #include "ir/call/join_parts.h"
 #include "passes/schedule/gpu/call.h"
-#include "passes/schedule/gpu/quads.h"
+#include "passes/schedule/gpu/vector_access.h"
 
 namespace tenon::passes::gpu {
 namespace {
@@ -43,12 +43,12 @@ ir::JoinPart divided(ir::JoinPart part, int64_t elements) {
 bool fits_vectors(const ir::JoinPart& part) {
   ir::JoinPart stored = part;
   if (part.scalar >= 0) {
-    stored.scalar = -1;
+    stored.scalar = kNone;
     stored.from = 0;
     for (ir::JoinPart::Dim& dim : stored.dims) dim.from = 0;
     if (!stored.dims.empty()) stored.dims.back().from = 1;
   }
-  return in_words(stored, kQuad);
+  return in_words(stored, kVector);
 }
 
 DType word_of(int64_t bytes) { return bytes == 1 ? DType::U8 : bytes == 2 ? DType::I16 : bytes == 4 ? DType::I32 : DType::I64; }
@@ -62,9 +62,9 @@ class Join {
     }
     int64_t bytes = ir::item_size(call.node().dtype()), elements = 1;
     const std::vector<ir::KernelBuffer>& buffers = c.kernel.buffers;
-    const bool aligned = std::none_of(buffers.begin(), buffers.end(), [](const ir::KernelBuffer& buffer) { return buffer.unaligned; });
+    const bool aligned = std::ranges::none_of(buffers, [](const ir::KernelBuffer& buffer) { return buffer.unaligned; });
     const auto fits_twice = [&](const ir::JoinPart& part) { return in_words(part, 2 * elements); };
-    while (aligned && bytes < 4 && std::all_of(parts_.begin(), parts_.end(), fits_twice)) {
+    while (aligned && bytes < 4 && std::ranges::all_of(parts_, fits_twice)) {
       bytes *= 2;
       elements *= 2;
     }
@@ -85,8 +85,8 @@ class Join {
     const ValueId block = c_.begin_phase("parts", blocks);
     int64_t first = 0;
     for (const Work& work : works) {
-      const ValueId begin = first == 0 ? -1 : c_.nest.size(first);
-      ValueId own = work.end == blocks ? -1 : c_.less(block, c_.nest.size(work.end));
+      const ValueId begin = first == 0 ? kZero : c_.nest.size(first);
+      ValueId own = work.end == blocks ? kAlways : c_.less(block, c_.nest.size(work.end));
       if (begin >= 0) {
         const ValueId after = c_.builder.op(Op::Ge, {block, begin});
         own = own < 0 ? after : c_.builder.op(Op::And, {after, own});
@@ -109,7 +109,7 @@ class Join {
     Points points(2);
     for (size_t d = 0; d < part.dims.size(); ++d) {
       const ir::JoinPart::Dim& dim = part.dims[d];
-      const int64_t at_once = vectors && d + 1 == part.dims.size() ? kQuad : 1;
+      const int64_t at_once = vectors && d + 1 == part.dims.size() ? kVector : 1;
       points.dim(dim.extent / at_once, {dim.from * at_once, dim.to * at_once});
     }
     return points;
@@ -120,7 +120,7 @@ class Join {
     c_.nest.when(c_.below(item, work.points.count(), c_.target.threads), [&] {
       const std::vector<ValueId> places = work.points.places(c_, item);
       const ValueId to = moved(places[1], work.part.to);
-      const int lanes = work.vectors ? kQuad : 1;
+      const int lanes = work.vectors ? kVector : 1;
       const ValueId value = work.part.scalar >= 0 ? filled(c_.builder.scalar(work.part.scalar), lanes)
                                                   : c_.builder.load(work.part.buffer, moved(places[0], work.part.from), lanes);
       c_.builder.store(result_, to, value);
@@ -132,14 +132,14 @@ class Join {
   // The word in every lane.
   ValueId filled(ValueId word, int lanes) {
     if (lanes == 1) return word;
-    if (lanes_ < 0) lanes_ = c_.builder.add_buffer({"lanes0", c_.builder.type(word).dtype, Space::Local, -1, kQuad});
-    for (int64_t lane = 0; lane < kQuad; ++lane) c_.builder.store(lanes_, c_.literal(lane), word);
+    if (lanes_ < 0) lanes_ = c_.fixed_buffer("lanes0", c_.builder.type(word).dtype, Space::Local, kVector);
+    for (int64_t lane = 0; lane < kVector; ++lane) c_.builder.store(lanes_, c_.literal(lane), word);
     return c_.builder.load(lanes_, c_.literal(0), lanes);
   }
 
   Context& c_;
   std::vector<ir::JoinPart> parts_;  // that are to be copied
-  int32_t result_, lanes_ = -1;
+  int32_t result_, lanes_ = kNone;
 };
 
 }  // namespace

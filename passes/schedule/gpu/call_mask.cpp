@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "passes/schedule/gpu/call.h"
-#include "passes/schedule/gpu/quads.h"
+#include "passes/schedule/gpu/vector_access.h"
 
 namespace tenon::passes::gpu {
 namespace {
@@ -35,8 +35,8 @@ class Mask {
     columns_ = node.op() == Op::Nonzero ? 1 : node.shape()[1];
     starts_ = c.buffer("starts", index_, Space::Global, blocks_);
     if (columns_ > 1) rows_ = c.buffer("rows", index_, Space::Global, count_);
-    sums_ = b_.add_buffer({"sums0", index_, Space::Shared, -1, c.target.threads / c.target.warp});
-    flags_ = b_.add_buffer({"flags0", DType::Bool, Space::Local, -1, kPerThread});
+    sums_ = c_.fixed_buffer("sums0", index_, Space::Shared, c.target.threads / c.target.warp);
+    flags_ = c_.fixed_buffer("flags0", DType::Bool, Space::Local, kPerThread);
   }
 
   void lower() {
@@ -52,18 +52,13 @@ class Mask {
   std::pair<ValueId, ValueId> read_flags(ValueId block, bool keep) {
     const ValueId first = c_.add(c_.mul(block, c_.literal(tile_)), c_.mul(c_.thread(), c_.literal(kPerThread)));
     const ValueId size = c_.nest.size(size_), total = b_.var(c_.literal(0));
-    each_flag([&](ValueId k) {
-      const ValueId i = c_.add(first, k), inside = size_ % tile_ == 0 ? -1 : c_.less(i, size);
+    c_.unrolled(kPerThread, [&](ValueId k) {
+      const ValueId i = c_.add(first, k), inside = size_ % tile_ == 0 ? kAlways : c_.less(i, size);
       const ValueId flag = b_.load(mask_, i, 1, inside);
       if (keep) b_.store(flags_, k, flag);
       b_.set(total, c_.add(b_.get(total), b_.op(Op::Cast, {flag}, index_)));
     });
     return {first, b_.get(total)};
-  }
-
-  template <typename Body>
-  void each_flag(const Body& body) {
-    c_.loop(c_.literal(0), c_.literal(kPerThread), 1, body, true);
   }
 
   void count() {
@@ -94,7 +89,7 @@ class Mask {
     const auto [first, total] = read_flags(block, true);
     const BlockSums sums = add_over_block(c_, total, sums_);
     const ValueId next = b_.var(c_.add(b_.load(starts_, block, 1), sums.before)), count = c_.nest.size(count_);
-    each_flag([&, first = first](ValueId k) {
+    c_.unrolled(kPerThread, [&, first = first](ValueId k) {
       c_.nest.when(b_.load(flags_, k, 1), [&] {
         const ValueId rank = b_.get(next);
         c_.nest.when(c_.less(rank, count), [&] { put(c_.add(first, k), rank); });
@@ -128,7 +123,7 @@ class Mask {
   }
 
   void copy_rows() {
-    const int lanes = columns_ % kQuad == 0 && !c_.kernel.buffer(source()).unaligned ? kQuad : 1;
+    const int lanes = columns_ % kVector == 0 && !c_.kernel.buffer(source()).unaligned ? kVector : 1;
     const int64_t words = columns_ / lanes;
     c_.each_item("rows", count_ * words, [&](ValueId item) {
       const auto [rank, word] = c_.divide(item, c_.nest.size(words));
@@ -148,7 +143,7 @@ class Mask {
   const ir::Node& node_;
   const ir::Node& mask_node_;
   int64_t size_, tile_, blocks_;  // of the mask; its elements in a block
-  int32_t mask_, result_, starts_, rows_ = -1, sums_, flags_;
+  int32_t mask_, result_, starts_, rows_ = kNone, sums_, flags_;
   DType index_;
   int64_t count_, columns_;
 };

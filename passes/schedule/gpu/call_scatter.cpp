@@ -10,7 +10,6 @@
 //               if first of its segment { for k in place..end { total += value[line + s5*order[k]] }; y[line + s4*at] = total }
 //
 // An index out of range is passed over: it never writes outside of the result.
-#include <bit>
 #include <limits>
 
 #include "passes/schedule/gpu/call.h"
@@ -85,12 +84,11 @@ class Scatter {
     const bool narrow = node_.shape()[dim_] < std::numeric_limits<int32_t>::max();
     SortedLines sorted{lines.count(), shape_[dim_], narrow ? DType::I32 : DType::I64, 0, shape_[dim_], index_[dim_] > 1, {}, {}};
     widen_index(c_, sorted.elements());
-    const int64_t most = narrow ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
     sorted.read = [&](ValueId line, ValueId at) {
       const ValueId from = c_.add(lines.places(c_, line)[0], c_.mul(at, c_.nest.size(index_[dim_])));
       const ValueId index = b_.load(kIndex, from, 1);
       return b_.op(Op::Where, {checked(c_, index, size_value()).inside, index_cast(c_, index, sorted.key),
-                               b_.constant(ir::constant(sorted.key, most))});
+                               b_.constant(ir::constant(sorted.key, greatest_of(sorted.key)))});
     };
     keys_ = c_.buffer("sorted", sorted.key, Space::Global, lines.count() * shape_[dim_]);
     order_ = c_.buffer("order", c_.out.tree.index_type, Space::Global, lines.count() * shape_[dim_]);
@@ -128,17 +126,9 @@ class Scatter {
 
   // The first place after `begin`, and before `end`, where the keys are greater.
   ValueId end_of_segment(ValueId begin, ValueId end, ValueId key) {
-    const ValueId low = b_.var(c_.add(begin, c_.literal(1))), high = b_.var(end);
-    c_.loop(c_.literal(0), c_.nest.size(std::bit_width(static_cast<uint64_t>(shape_[dim_]))), 1, [&](ValueId) {
-      const ValueId from = b_.get(low), to = b_.get(high);
-      c_.nest.when(c_.less(from, to), [&] {
-        const ValueId middle = c_.add(from, b_.quotient(c_.sub(to, from), c_.literal(2)));
-        const ValueId same = b_.op(Op::Eq, {b_.load(keys_, middle, 1), key});
-        b_.set(low, b_.op(Op::Where, {same, c_.add(middle, c_.literal(1)), from}));
-        b_.set(high, b_.op(Op::Where, {same, to, middle}));
-      });
+    return first_beyond(c_, c_.add(begin, c_.literal(1)), end, shape_[dim_], [&](ValueId place) {
+      return b_.op(Op::Eq, {b_.load(keys_, place, 1), key});
     });
-    return b_.get(low);
   }
 
   // What place `to` of the result has after the values begin..end of the order; of a plain scatter the last of these.
@@ -161,7 +151,7 @@ class Scatter {
   const ir::Dims& shape_;  // of index and value
   size_t dim_;
   ir::Dims result_, value_, index_;  // strides
-  int32_t keys_ = -1, order_ = -1;
+  int32_t keys_ = kNone, order_ = kNone;
 };
 
 }  // namespace

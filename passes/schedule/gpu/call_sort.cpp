@@ -8,7 +8,7 @@
 //   phase merge0.. pairs of runs become one: each key finds by bisection how many of the other run go before it. Keys and
 //                  places go to and fro between two buffers; the last phase writes the result.
 //
-// Who wants only the first few ranks keeps only so many of each run, so that all further phases are short.
+// If only the first few ranks are wanted, each run keeps only so many, so that all further phases are short.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -38,8 +38,8 @@ class Sorter {
       cut_ = wanted_end < kSortedTile;
       kept_ = cut_ ? wanted_end : kSortedTile;
     }
-    keys_ = b_.add_buffer({"keys0", l_.key, Space::Shared, -1, tile_});
-    places_ = b_.add_buffer({"places0", DType::I32, Space::Shared, -1, tile_});
+    keys_ = c_.fixed_buffer("keys0", l_.key, Space::Shared, tile_);
+    places_ = c_.fixed_buffer("places0", DType::I32, Space::Shared, tile_);
     if (runs_ == 1) return;
     length_ = cut_ ? runs_ * kept_ : l_.count;
     from_ = scratch(l_.lines * length_);
@@ -66,11 +66,11 @@ class Sorter {
     Slot slot;
     if (runs_ == 1) {
       const auto [line, at] = c_.divide(s, c_.nest.size(run_));
-      slot = {c_.add(c_.mul(block, c_.nest.size(tile_ / run_)), line), -1, at, -1};
+      slot = {c_.add(c_.mul(block, c_.nest.size(tile_ / run_)), line), kNone, at, kNone};
       slot.exists = b_.op(Op::And, {c_.less(slot.line, c_.nest.size(l_.lines)), c_.less(at, c_.nest.size(l_.count))});
     } else {
       const auto [line, run] = c_.divide(block, c_.nest.size(runs_));
-      slot = {line, run, c_.add(c_.mul(run, c_.literal(kSortedTile)), s), -1};
+      slot = {line, run, c_.add(c_.mul(run, c_.literal(kSortedTile)), s), kNone};
       slot.exists = c_.less(slot.at, c_.nest.size(l_.count));
     }
     return slot;
@@ -87,13 +87,10 @@ class Sorter {
   // body(i) for i of 0..count that are this thread's.
   template <typename Body>
   void share(int64_t count, const Body& body) {
-    c_.loop(
-        c_.literal(0), c_.literal(count), c_.target.threads,
-        [&](ValueId base) {
-          const ValueId i = c_.add(base, c_.thread());
-          c_.nest.when(c_.below(i, count, c_.target.threads), [&] { body(i); });
-        },
-        true);
+    c_.unrolled(c_.literal(0), c_.literal(count), c_.target.threads, [&](ValueId base) {
+      const ValueId i = c_.add(base, c_.thread());
+      c_.nest.when(c_.below(i, count, c_.target.threads), [&] { body(i); });
+    });
   }
 
   void sort_tiles() {
@@ -111,7 +108,7 @@ class Sorter {
     c_.end_phase();
   }
 
-  // What does not exist sorts behind all that does: its key is the greatest, its place greater than theirs.
+  // Elements that do not exist sort behind all that do: their key is the greatest, their place greater than those.
   void fill(ValueId block, ValueId s) {
     const Slot own = slot(block, s);
     const ValueId key = b_.var(greatest());
@@ -120,10 +117,7 @@ class Sorter {
     b_.store(places_, s, index_cast(c_, runs_ == 1 ? own.at : s, DType::I32));
   }
 
-  ValueId greatest() {
-    const int64_t most = l_.key == DType::I32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
-    return b_.constant(ir::constant(l_.key, most));
-  }
+  ValueId greatest() { return b_.constant(ir::constant(l_.key, greatest_of(l_.key))); }
 
   void exchange(ValueId t, ValueId u) {
     const ValueId one = c_.literal(1), half = b_.op(Op::Shl, {one, c_.sub(t, u)}), low = b_.op(Op::Sub, {half, one});
@@ -144,7 +138,7 @@ class Sorter {
     });
   }
 
-  // What has come to a slot goes to the result, or to its run.
+  // The element that has come to a slot goes to the result, or to its run.
   void take(ValueId block, ValueId s) {
     const Slot own = slot(block, s);
     const ValueId key = b_.load(keys_, s, 1), place = index_cast(c_, b_.load(places_, s, 1), c_.out.tree.index_type);
@@ -173,7 +167,7 @@ class Sorter {
       const ValueId second = b_.op(Op::Eq, {odd, c_.literal(1)});
       const ValueId rank = c_.add(i, before_in_other(c_.sub(item, at), run, second, key));
       if (next_runs == 1) return write(line, rank, key, place);
-      c_.nest.when(cut_ ? c_.less(rank, c_.nest.size(kept_)) : -1, [&, line = line, pair = pair] {
+      c_.nest.when(cut_ ? c_.less(rank, c_.nest.size(kept_)) : kAlways, [&, line = line, pair = pair] {
         const ValueId start = c_.add(c_.mul(line, c_.nest.size(next_length)), c_.mul(pair, c_.nest.size(next_kept)));
         b_.store(to_.keys, c_.add(start, rank), key);
         b_.store(to_.places, c_.add(start, rank), place);
@@ -190,19 +184,12 @@ class Sorter {
     const ValueId kept = c_.nest.size(kept_), length = c_.nest.size(length_), one = c_.literal(1);
     const ValueId other = b_.op(Op::Where, {second, c_.sub(run, one), c_.add(run, one)});
     const ValueId begin = c_.minimum(c_.mul(other, kept), length), end = c_.piece_end(begin, kept, length);
-    const ValueId low = b_.var(begin), high = b_.var(end);
-    c_.loop(c_.literal(0), c_.nest.size(std::bit_width(static_cast<uint64_t>(kept_))), 1, [&](ValueId) {
-      const ValueId from = b_.get(low), to = b_.get(high);
-      c_.nest.when(c_.less(from, to), [&] {
-        const ValueId middle = c_.add(from, b_.quotient(c_.sub(to, from), c_.literal(2)));
-        const ValueId there = b_.load(from_.keys, c_.add(line_start, middle), 1);
-        const ValueId equal = b_.op(Op::And, {second, b_.op(Op::Eq, {there, key})});
-        const ValueId goes_before = b_.op(Op::Or, {c_.less(there, key), equal});
-        b_.set(low, b_.op(Op::Where, {goes_before, c_.add(middle, one), from}));
-        b_.set(high, b_.op(Op::Where, {goes_before, to, middle}));
-      });
+    const ValueId past = first_beyond(c_, begin, end, kept_, [&](ValueId place) {
+      const ValueId there = b_.load(from_.keys, c_.add(line_start, place), 1);
+      const ValueId equal = b_.op(Op::And, {second, b_.op(Op::Eq, {there, key})});
+      return b_.op(Op::Or, {c_.less(there, key), equal});
     });
-    return c_.sub(b_.get(low), begin);
+    return c_.sub(past, begin);
   }
 
   // Writes to the result, if the rank is wanted.
@@ -222,7 +209,7 @@ class Sorter {
   int64_t kept_ = 0;                                // keys of a run, of all but a line's last one at least
   int64_t length_ = 0;                              // keys of a line, in all its runs
   int32_t keys_, places_;
-  Runs from_{-1, -1}, to_{-1, -1};
+  Runs from_{kNone, kNone}, to_{kNone, kNone};
 };
 
 // Signed numbers in whose order the elements sort: floats by sign and magnitude, so that both zeros are 0; every nan is the
@@ -240,9 +227,8 @@ ValueId key_of(Context& c, ValueId x, bool descending) {
     const ValueId whole = index_cast(c, b.op(Op::Bitcast, {x}, bits), key), magnitude = b.op(Op::And, {whole, number(but_sign)});
     const ValueId negative = c.less(whole, number(0));
     const auto infinity = static_cast<int64_t>(ir::constant(dtype, std::numeric_limits<double>::infinity()).bits);
-    const int64_t most = key == DType::I32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
     result = b.op(Op::Where, {negative, b.op(Op::Neg, {magnitude}), magnitude});
-    result = b.op(Op::Where, {b.op(Op::Gt, {magnitude, number(infinity)}), number(most), result});
+    result = b.op(Op::Where, {b.op(Op::Gt, {magnitude, number(infinity)}), number(greatest_of(key)), result});
   }
   return descending ? b.op(Op::Not, {result}) : result;
 }

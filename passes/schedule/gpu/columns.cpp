@@ -29,10 +29,6 @@ constexpr int64_t kManyBlocks = 64;        // values of a column that are not wo
 constexpr int64_t kSharedValues = 2048;    // block values in shared memory
 constexpr int64_t kTileColumns = 32;       // at most
 
-ReduceLoops loops_of(const ir::Kernel& kernel) {
-  return plan_loops(kernel, [](Value) { return false; });
-}
-
 class Columns : ColumnStages {
  public:
   explicit Columns(Context& c) : ColumnStages(c, c.loops), c_(c), parallel_(c.axes(AxisKind::Parallel)), columns_(c.product(parallel_)) {
@@ -85,7 +81,7 @@ class Columns : ColumnStages {
     while (tile * bytes > c_.target.static_shared_bytes() && tile > kTileColumns) tile /= 2;
     const int64_t together = std::min(kTileColumns, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(columns_))));
     std::vector<AccumulatorBuffers> tiles;
-    for (Value v : reductions(l)) tiles.push_back(c_.reducer(v).buffers("tile" + std::to_string(v), Space::Shared, -1, tile));
+    for (Value v : reductions(l)) tiles.push_back(c_.reducer(v).buffers("tile" + std::to_string(v), Space::Shared, tile));
 
     const ValueId block = c_.begin_phase("columns" + std::to_string(l), ceil_div(columns_, together));
     const ValueId first = c_.mul(block, c_.literal(together));
@@ -137,11 +133,11 @@ bool splits_columns(const ir::Kernel& kernel) {
 }
 
 void lower_columns(Context& c) {
-  c.loops = loops_of(c.kernel);
+  c.loops = plan_loops(c.kernel);
   Columns(c).lower();
 }
 void lower_columns_split(Context& c) {
-  c.loops = loops_of(c.kernel);
+  c.loops = plan_loops(c.kernel);
   Columns(c).lower_split();
 }
 

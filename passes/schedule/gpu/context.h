@@ -8,6 +8,8 @@
 
 namespace tenon::passes::gpu {
 
+constexpr int kVector = 4;  // neighbours that a thread moves as one: 16 bytes, if they have four each
+
 struct Context : passes::Context {
   const ir::GpuTarget& target;
   ReduceLoops loops;
@@ -27,25 +29,23 @@ struct Context : passes::Context {
     nest.when(below(item, count, target.threads), [&] { body(item); });
     end_phase();
   }
-  // Whether item < count, where `together` of them start at once; -1 if that is certain.
-  ValueId below(ValueId item, int64_t count, int64_t together) { return count % together == 0 ? -1 : less(item, nest.size(count)); }
+  // Whether item < count, where `together` of them start at once.
+  ValueId below(ValueId item, int64_t count, int64_t together) { return count % together == 0 ? kAlways : less(item, nest.size(count)); }
 
  private:
-  ValueId thread_ = -1;
+  ValueId thread_ = kNone;
 };
 
 // Blocks of so many threads, with so many registers each, that a multiprocessor has registers for: at least one, at most `blocks`.
 int resident_blocks(int64_t blocks, int64_t threads, int64_t registers_of_thread);
 
 void lower_pointwise(Context& c);
-// The axis along which some load is contiguous although the stores are contiguous along the innermost one; -1
-// if none.
-int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target);
+// Whether there is an axis along which some load is contiguous although the stores are contiguous along the innermost one.
+Choice choose_transpose(const ir::Kernel& kernel, const ir::GpuTarget& target);
 void lower_transpose(Context& c);
 
-// Which program takes a kernel: what its row of the table asks (passes/schedule/schedule.cpp), and the program itself.
 enum class RowProgram : uint8_t { Short, InBlock, Long, Split };
-RowProgram row_program(const ir::Kernel& kernel, const ir::GpuTarget& target);
+Choice choose_rows(const ir::Kernel& kernel, const ir::GpuTarget& target);
 void lower_short_rows(Context& c);
 void lower_rows_in_block(Context& c);
 void lower_long_rows(Context& c);
@@ -56,7 +56,7 @@ void lower_columns(Context& c);
 void lower_columns_split(Context& c);
 
 enum class ContractionProgram : uint8_t { Outputs, TilesOfThreads, TilesOfWarps, Windows };
-ContractionProgram contraction_program(const ir::Kernel& kernel, const ir::GpuTarget& target);
+Choice choose_contraction(const ir::Kernel& kernel, const ir::GpuTarget& target);
 void lower_contraction_tiles(Context& c);  // of threads or of warps
 void lower_contraction_windows(Context& c);
 void lower_contraction_outputs(Context& c);

@@ -22,9 +22,9 @@
 #include <tuple>
 
 #include "passes/schedule/gpu/context.h"
-#include "passes/schedule/gpu/quads.h"
 #include "passes/schedule/gpu/sums.h"
 #include "passes/schedule/gpu/tiles.h"
+#include "passes/schedule/gpu/vector_access.h"
 #include "passes/schedule/gpu/windows.h"
 
 namespace tenon::passes::gpu {
@@ -46,10 +46,8 @@ int nearness(const Index& index, int axis) {
 // What there is to multiply, and by which program.
 class ContractionPlan {
  public:
-  ContractionPlan(const ir::Kernel& kernel, const ir::GpuTarget& target) : kernel_(kernel), target_(target) {
-    for (size_t v = 0; v < kernel.instrs.size(); ++v) {
-      if (kernel.instrs[v].op == Op::Contract) contract_ = static_cast<Value>(v);
-    }
+  ContractionPlan(const ir::Kernel& kernel, const ir::GpuTarget& target)
+      : kernel_(kernel), target_(target), contract_(contraction_of(kernel)) {
     k_ = ir::axes_of(kernel, AxisKind::Contract)[0];
     depth_ = kernel.extent(k_);
     left_.value = kernel.instr(contract_).args[0];
@@ -67,15 +65,9 @@ class ContractionPlan {
   }
 
  protected:
-  int64_t product(const std::vector<int>& axes) const {
-    int64_t result = 1;
-    for (const int a : axes) result *= kernel_.extent(a);
-    return result;
-  }
-
   const ir::Kernel& kernel_;
   const ir::GpuTarget& target_;
-  Value contract_ = -1;
+  Value contract_;
   int k_;
   int64_t depth_;
   Operand left_, right_;
@@ -98,8 +90,8 @@ class ContractionPlan {
       if (changes(left_, a) != changes(right_, a)) continue;
       (without && !changes(left_, a) ? without->axes : batch_).push_back(a);
     }
-    left_.extent = product(left_.axes);
-    right_.extent = product(right_.axes);
+    left_.extent = product_of(kernel_, left_.axes);
+    right_.extent = product_of(kernel_, right_.axes);
   }
 
   // Everything that the values need, operands first; constants and scalars are made where they are used.
@@ -139,8 +131,8 @@ class ContractionPlan {
     };
     const DType half = half_of(left_.value);
     if (!ir::is_half(half) || half_of(right_.value) != half) return false;
-    return std::all_of(kernel_.instrs.begin(), kernel_.instrs.end(), [&](const Instr& in) {
-      const bool reads = std::find(in.args.begin(), in.args.end(), contract_) != in.args.end();
+    return std::ranges::all_of(kernel_.instrs, [&](const Instr& in) {
+      const bool reads = std::ranges::find(in.args, contract_) != in.args.end();
       return !reads || (in.op == Op::Cast && in.dtype == half);
     });
   }
@@ -155,7 +147,7 @@ class ContractionPlan {
     const std::vector<bool> rows = varying_along(kernel_, left_.axes), columns = varying_along(kernel_, right_.axes);
     for (Value v = 0; v < static_cast<Value>(needed.size()); ++v) {
       const Instr& in = kernel_.instr(v);
-      product[v] = v == contract_ || in.op == Op::Store || std::any_of(in.args.begin(), in.args.end(), [&](Value a) { return product[a]; });
+      product[v] = v == contract_ || in.op == Op::Store || std::ranges::any_of(in.args, [&](Value a) { return product[a]; });
       if (v == contract_ || !needed[v] || in.op == Op::Const || in.op == Op::Scalar) continue;
       (product[v] || (rows[v] && columns[v]) ? of_element_ : rows[v] ? of_row_ : columns[v] ? of_column_ : of_batch_).push_back(v);
     }
@@ -164,7 +156,7 @@ class ContractionPlan {
   void choose() {
     const bool scattered = right_.along_depth && !right_.axes.empty(), halves = multiplies_halves();
     const ProductShape shape{kernel_.instr(contract_).dtype,
-                             product(batch_),
+                             product_of(kernel_, batch_),
                              left_.extent,
                              right_.extent,
                              depth_,
@@ -184,44 +176,45 @@ class ContractionPlan {
   // Whether nothing that the right operand is computed from is one for each column.
   bool sees_windows() const {
     const std::vector<bool> columns = varying_along(kernel_, right_.axes);
-    return !left_.axes.empty() && std::none_of(right_.hoisted.begin(), right_.hoisted.end(), [&](Value v) { return columns[v]; });
+    return !left_.axes.empty() && std::ranges::none_of(right_.hoisted, [&](Value v) { return columns[v]; });
   }
 
   // Whether the operand can be copied to shared memory as it lies (Ring): halves before their cast; what threads multiply lies there
   // with neighbouring rows side by side.
   bool is_copied(const Operand& side, bool halves) const {
     const Instr& load = kernel_.instr(halves ? kernel_.instr(side.value).args[0] : side.value);
-    const int axis = side.along_depth ? k_ : side.axes.empty() ? -1 : side.axes.back();
+    const int axis = side.along_depth ? k_ : side.axes.empty() ? kNoAxis : side.axes.back();
     return side.chain.size() == (halves ? 2U : 1U) && (halves || !side.along_depth) && copies_pieces(kernel_, load, axis);
   }
 };
 
 class Contraction : ContractionPlan {
  public:
-  explicit Contraction(Context& c) : ContractionPlan(c.kernel, c.target), c_(c), nest_(c.nest), b_(c.builder) {}
+  explicit Contraction(Context& c)
+      : ContractionPlan(std::any_cast<ContractionPlan&&>(std::move(c.plan))), c_(c), nest_(c.nest), b_(c.builder) {}
 
   void outputs() {
     const std::vector<int> axes = c_.axes(AxisKind::Parallel);
     c_.each_item("outputs", c_.product(axes), [&](ValueId item) {
       nest_.bind_linear(axes, item);
       for (const Operand* side : {&left_, &right_}) {
-        emit(side->hoisted);
+        nest_.emit_new(side->hoisted);
         nest_.prepare(side->chain);
       }
       const ValueId acc = b_.var(b_.constant(zero()));
       const auto chain = [&](ValueId begin, ValueId end) {
         c_.loop(begin, end, 1, [&](ValueId k) {
           nest_.bind(k_, k);
-          emit(left_.chain);
-          emit(right_.chain);
-          b_.set(acc, multiply_add(c_, nest_.get(left_.value), nest_.get(right_.value), b_.get(acc)));
+          nest_.emit_new(left_.chain);
+          nest_.emit_new(right_.chain);
+          b_.set(acc, c_.multiply_add(nest_.get(left_.value), nest_.get(right_.value), b_.get(acc)));
         });
       };
       nest_.set(contract_, of_chains(acc, chain));
-      emit(of_batch_);
-      emit(of_row_);
-      emit(of_column_);
-      emit(of_element_);
+      nest_.emit_new(of_batch_);
+      nest_.emit_new(of_row_);
+      nest_.emit_new(of_column_);
+      nest_.emit_new(of_element_);
     });
   }
 
@@ -232,14 +225,14 @@ class Contraction : ContractionPlan {
     const int64_t height = w.height(t.rows), width = w.width(), pitch = t.filters() + kVector;  // lines of filters begin in different banks
     const DType dtype = nest_.instr(contract_).dtype;
     const int sums = t.places * kFiltersOfThread;
-    const int32_t image = b_.add_buffer({"image0", dtype, Space::Shared, -1, w.channel.extent * height * width});
-    const int32_t filters = b_.add_buffer({"filters0", dtype, Space::Shared, -1, depth_ * pitch});
-    const int32_t own = b_.add_buffer({"sums0", dtype, Space::Shared, -1, int64_t{kWindowThreads} * kFiltersOfThread});
-    const int32_t acc = b_.add_buffer({"acc0", dtype, Space::Local, -1, sums});
+    const int32_t image = c_.fixed_buffer("image0", dtype, Space::Shared, w.channel.extent * height * width);
+    const int32_t filters = c_.fixed_buffer("filters0", dtype, Space::Shared, depth_ * pitch);
+    const int32_t own = b_.add_buffer({"sums0", dtype, Space::Shared, kNone, int64_t{kWindowThreads} * kFiltersOfThread});
+    const int32_t acc = c_.fixed_buffer("acc0", dtype, Space::Local, sums);
     c_.ask_for_blocks(2, sums + t.places + kOtherRegisters);
     begin_windows();
-    emit(of_batch_);
-    emit(right_.hoisted);
+    nest_.emit_new(of_batch_);
+    nest_.emit_new(right_.hoisted);
     stage_image(image, height);
     stage_filters(filters, pitch);
     const auto [group, across] = c_.divide(c_.thread(), c_.literal(kWindowThreads / t.groups));
@@ -250,8 +243,7 @@ class Contraction : ContractionPlan {
                               c_.mul(column, c_.literal(w.column_step))));
     }
     const ValueId first_filter = c_.mul(group, c_.literal(kFiltersOfThread)), none = c_.literal(0);
-    c_.loop(
-        none, c_.literal(sums), 1, [&](ValueId i) { b_.store(acc, i, b_.constant(zero())); }, true);
+    c_.unrolled(sums, [&](ValueId i) { b_.store(acc, i, b_.constant(zero())); });
     b_.barrier();
     c_.loop(none, c_.literal(w.channel.extent), 1, [&](ValueId channel) {
       c_.loop(none, c_.literal(w.tap_row.extent), 1, [&](ValueId down) {
@@ -260,9 +252,7 @@ class Contraction : ContractionPlan {
         const ValueId of_line = c_.add(c_.mul(k, c_.literal(pitch)), first_filter);
         std::vector<ValueId> seen;
         for (const ValueId place : places) seen.push_back(c_.add(line, place));
-        c_.loop(
-            none, c_.literal(w.tap_column.extent), 1, [&](ValueId tap) { multiply_tap(acc, image, seen, tap, filters, of_line, pitch); },
-            true);
+        c_.unrolled(w.tap_column.extent, [&](ValueId tap) { multiply_tap(acc, image, seen, tap, filters, of_line, pitch); });
       });
     });
     store_windows(acc, own, across, first_filter);
@@ -303,7 +293,7 @@ class Contraction : ContractionPlan {
     }
     ChainSums sums(c_, dtype, 1, depth_);
     sums.begin();
-    const int32_t one = b_.add_buffer({"chain" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, 1});
+    const int32_t one = c_.fixed_buffer("chain" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, 1);
     const ValueId place = c_.literal(0);
     c_.loop(place, nest_.extent(k_), ir::kProductChain, [&](ValueId first) {
       if (sums.in_groups()) nest_.when(sums.begins_group(first), [&] { sums.end_group(); });
@@ -318,12 +308,6 @@ class Contraction : ContractionPlan {
   }
 
   ir::Constant zero() const { return ir::constant(nest_.instr(contract_).dtype, int64_t{0}); }
-
-  void emit(const std::vector<Value>& values) {
-    for (Value v : values) {
-      if (nest_.instr(v).op == Op::Store || !nest_.known(v)) nest_.emit(v);
-    }
-  }
 
   // --- windows
 
@@ -341,7 +325,7 @@ class Contraction : ContractionPlan {
     left_.begin = c_.mul(filter_tile, c_.literal(window_tile_->filters()));
     right_.begin = c_.mul(row_tile, c_.literal(window_tile_->rows));
     ValueId rest = number;
-    image_.assign(w.images.size(), -1);
+    image_.assign(w.images.size(), kNone);
     for (size_t i = w.images.size(); i-- > 1;) std::tie(rest, image_[i]) = c_.divide(rest, nest_.size(w.images[i].extent));
     if (!image_.empty()) image_[0] = rest;
   }
@@ -350,7 +334,7 @@ class Contraction : ContractionPlan {
   void bind_place(ValueId row, ValueId column) {
     const Windows& w = *windows_;
     for (const int axis : right_.axes) {
-      ValueId sum = -1;
+      ValueId sum = kZero;
       const auto add = [&](const AxisPart& part, ValueId number) {
         if (part.axis != axis) return;
         const ValueId by = part.stride == 1 ? number : c_.mul(number, nest_.size(part.stride));
@@ -363,7 +347,7 @@ class Contraction : ContractionPlan {
     }
   }
 
-  // Each element once, as the last of the block's rows that sees it does. Past the image's last row of places nothing sees it.
+  // Each element once, as the last of the block's rows that sees it does. Nothing sees elements past the image's last row of places.
   void stage_image(int32_t image, int64_t height) {
     const Windows& w = *windows_;
     const int64_t width = w.width(), rows = window_tile_->rows;
@@ -375,10 +359,10 @@ class Contraction : ContractionPlan {
       ValueId row = c_.minimum(b_.quotient(y, c_.literal(w.row_step)), c_.literal(rows - 1));
       if (ragged) row = c_.minimum(row, c_.sub(nest_.size(w.row.extent - 1), right_.begin));
       const ValueId across = c_.sub(x, c_.mul(column, c_.literal(w.column_step))), down = c_.sub(y, c_.mul(row, c_.literal(w.row_step)));
-      nest_.when(ragged ? c_.less(down, c_.literal(w.tap_row.extent)) : -1, [&, channel = channel] {
+      nest_.when(ragged ? c_.less(down, c_.literal(w.tap_row.extent)) : kAlways, [&, channel = channel] {
         bind_place(c_.add(right_.begin, row), column);
         nest_.bind(k_, c_.add(c_.add(c_.mul(channel, c_.literal(w.channel.stride)), c_.mul(down, c_.literal(w.tap_row.stride))), across));
-        emit(right_.chain);
+        nest_.emit_new(right_.chain);
         b_.store(image, at, nest_.get(right_.value));
       });
     });
@@ -394,8 +378,8 @@ class Contraction : ContractionPlan {
       if (left_.extent % window_tile_->filters() != 0) row = c_.minimum(row, nest_.size(left_.extent - 1));
       nest_.bind_linear(left_.axes, row);
       nest_.bind(k_, k);
-      emit(left_.hoisted);
-      emit(left_.chain);
+      nest_.emit_new(left_.hoisted);
+      nest_.emit_new(left_.chain);
       b_.store(filters, c_.add(c_.mul(k, c_.literal(pitch)), filter), nest_.get(left_.value));
     });
   }
@@ -412,7 +396,7 @@ class Contraction : ContractionPlan {
       const ValueId x = b_.load(image, c_.add(seen[q], tap), 1);
       for (size_t f = 0; f < w.size(); ++f) {
         const ValueId at = c_.literal(static_cast<int64_t>(q * w.size() + f));
-        b_.store(acc, at, multiply_add(c_, w[f], x, b_.load(acc, at, 1)));
+        b_.store(acc, at, c_.multiply_add(w[f], x, b_.load(acc, at, 1)));
       }
     }
   }
@@ -425,14 +409,11 @@ class Contraction : ContractionPlan {
     const ValueId none = c_.literal(0), filters = c_.literal(kFiltersOfThread);
     c_.loop(none, c_.literal(t.places), 1, [&](ValueId slot) {
       for (int q = 0; q < t.places; ++q) {
-        nest_.when(t.places == 1 ? -1 : b_.op(Op::Eq, {slot, c_.literal(q)}), [&] {
-          c_.loop(
-              none, filters, 1,
-              [&](ValueId f) {
-                const ValueId sum = b_.load(acc, c_.offset(f, int64_t{q} * kFiltersOfThread), 1);
-                b_.store(own, c_.add(c_.mul(f, c_.literal(kWindowThreads)), c_.thread()), sum);
-              },
-              true);
+        nest_.when(t.places == 1 ? kAlways : b_.op(Op::Eq, {slot, c_.literal(q)}), [&] {
+          c_.unrolled(none, filters, 1, [&](ValueId f) {
+            const ValueId sum = b_.load(acc, c_.offset(f, int64_t{q} * kFiltersOfThread), 1);
+            b_.store(own, c_.add(c_.mul(f, c_.literal(kWindowThreads)), c_.thread()), sum);
+          });
         });
       }
       const ValueId place = c_.add(c_.mul(slot, c_.literal(apart)), across);
@@ -441,14 +422,14 @@ class Contraction : ContractionPlan {
         const ValueId row = c_.add(right_.begin, down);
         nest_.when(c_.below(row, w.row.extent, t.rows), [&, column = column] {
           bind_place(row, column);
-          emit(of_column_);
+          nest_.emit_new(of_column_);
           c_.loop(none, filters, 1, [&](ValueId f) {
             const ValueId filter = c_.add(c_.add(left_.begin, first_filter), f);
             nest_.when(c_.below(filter, left_.extent, t.filters()), [&] {
               nest_.bind_linear(left_.axes, filter);
-              emit(of_row_);
+              nest_.emit_new(of_row_);
               nest_.set(contract_, b_.load(own, c_.add(c_.mul(f, c_.literal(kWindowThreads)), c_.thread()), 1));
-              emit(of_element_);
+              nest_.emit_new(of_element_);
             });
           });
         });
@@ -492,7 +473,7 @@ class Contraction : ContractionPlan {
     auto [down, across] = c_.divide(c_.thread(), c_.literal(columns));
     if (lanes > 1) across = c_.mul(across, c_.literal(lanes));
     const ValueId column = c_.add(right_.begin, across);
-    emit(of_batch_);
+    nest_.emit_new(of_batch_);
     lanes > 1 ? begin_vectors(column) : begin_column(column);
     c_.loop(c_.literal(0), c_.literal(sums_->strips), 1, [&, down = down, across = across](ValueId strip) {
       sums_->pass(strip);
@@ -503,10 +484,10 @@ class Contraction : ContractionPlan {
           nest_.when(c_.below(column, right_.extent, right_.panel->width), [&] {
             nest_.bind_linear(left_.axes, row);
             const ValueId product = c_.add(c_.mul(number, c_.literal(sums_->pitch)), across);
-            emit(of_row_);
-            if (lanes > 1) return store_vectors(Quads::load(c_, sums_->shared, product, lanes));
+            nest_.emit_new(of_row_);
+            if (lanes > 1) return store_vectors(VectorAccess::load(c_, sums_->shared, product, lanes));
             nest_.set(contract_, b_.load(sums_->shared, product, 1));
-            emit(of_element_);
+            nest_.emit_new(of_element_);
           });
         });
       });
@@ -516,7 +497,7 @@ class Contraction : ContractionPlan {
 
   void begin_column(ValueId column) {
     ring_->bind_within(right_, column, right_.last);
-    emit(of_column_);
+    nest_.emit_new(of_column_);
   }
 
   // --- the epilogue of neighbouring columns
@@ -538,7 +519,7 @@ class Contraction : ContractionPlan {
   bool stores_vectors(int lanes) {
     const int axis = right_.axes.back(), width = right_.panel->width;
     if (width % lanes != 0 || threads() % (width / lanes) != 0 || c_.extent(axis) % lanes != 0) return false;
-    return std::all_of(of_element_.begin(), of_element_.end(), [&](Value v) {
+    return std::ranges::all_of(of_element_, [&](Value v) {
       return nest_.instr(v).op != Op::Store || moves_as_vector(c_.kernel, nest_.instr(v), axis, along_columns_, lanes);
     });
   }
@@ -555,41 +536,34 @@ class Contraction : ContractionPlan {
     const ValueId vector = b_.quotient(column, c_.literal(lanes_));
     first_column_ = c_.mul(c_.bind_outer(outer, vector, c_.extent(right_.axes.back()) / lanes_).second, c_.literal(lanes_));
     for (Value v : of_column_) {
-      if (!along_columns_[v]) emit({v});
+      if (!along_columns_[v]) nest_.emit_new({&v, 1});
     }
     c_.in_scope([&] {
       nest_.bind(right_.axes.back(), first_column_);
       for (Value v : of_column_) {
-        if (loads_vector(v)) column_vectors_.emplace_back(v, Quads::load(c_, nest_.instr(v).slot, nest_.position_of(v), lanes_));
+        if (loads_vector(v)) column_vectors_.emplace_back(v, VectorAccess::load(c_, nest_.instr(v).slot, nest_.position_of(v), lanes_));
       }
     });
   }
 
   void store_vectors(std::vector<ValueId> products) {
-    Quads quads(c_, lanes_);
-    quads.is(contract_, std::move(products));
-    for (const auto& [v, vectors] : column_vectors_) quads.is(v, vectors);
-    std::vector<Value> single;
+    VectorAccess access(c_, lanes_);
+    access.is(contract_, std::move(products));
+    for (const auto& [v, vectors] : column_vectors_) access.is(v, vectors);
+    std::vector<Value> moved, single;
     for (Value v : of_column_) {
       if (!loads_vector(v) && along_columns_[v]) single.push_back(v);
     }
     for (Value v : of_element_) {
-      const bool moves = nest_.instr(v).op == Op::Store || loads_vector(v);
-      if (!moves && along_columns_[v]) single.push_back(v);
-      if (!moves && !along_columns_[v]) emit({v});
+      if (nest_.instr(v).op == Op::Store || loads_vector(v)) moved.push_back(v);
+      else if (along_columns_[v]) single.push_back(v);
+      else nest_.emit_new({&v, 1});
     }
-    c_.in_scope([&] {
-      nest_.bind(right_.axes.back(), first_column_);
-      for (Value v : of_element_) {
-        const Instr& in = nest_.instr(v);
-        if (in.op == Op::Store) quads.write(in.args[0], in.slot, nest_.position_of(v));
-        if (loads_vector(v)) quads.read(v, in.slot, nest_.position_of(v));
-      }
-    });
+    access.move(moved, right_.axes.back(), first_column_);
     nest_.prepare(single);
-    quads.each([&](ValueId k) {
+    access.each([&](ValueId k) {
       nest_.bind(right_.axes.back(), c_.add(first_column_, k));
-      emit(single);
+      nest_.emit_new(single);
     });
   }
 
@@ -601,15 +575,16 @@ class Contraction : ContractionPlan {
   std::optional<Ring> ring_;
   // The epilogue in vectors: which values change along the columns' last axis, the thread's first place there, and what was read.
   std::vector<bool> along_columns_;
-  ValueId first_column_ = -1;
+  ValueId first_column_ = kNone;
   std::vector<std::pair<Value, std::vector<ValueId>>> column_vectors_;
   int lanes_ = 1;  // columns of a thread
 };
 
 }  // namespace
 
-ContractionProgram contraction_program(const ir::Kernel& kernel, const ir::GpuTarget& target) {
-  return ContractionPlan(kernel, target).program();
+Choice choose_contraction(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  ContractionPlan plan(kernel, target);
+  return {plan.program(), std::move(plan)};
 }
 
 void lower_contraction_tiles(Context& c) { Contraction(c).tiles(); }

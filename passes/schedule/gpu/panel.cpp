@@ -14,7 +14,7 @@ ValueId remainder(Context& c, ValueId x, int64_t power_of_two) { return c.builde
 Pieces::Pieces(int64_t pitch) : pitch_(pitch), group_(std::gcd(pitch / kPiece, 8)) {}
 
 ValueId Pieces::turn(Context& c, ValueId line) const {
-  if (group_ == 1) return -1;
+  if (group_ == 1) return kZero;
   const ValueId number = group_ == 8 ? line : c.builder.quotient(line, c.literal(8 / group_));
   return c.mul(remainder(c, number, group_), c.literal(kPiece));
 }

@@ -27,7 +27,7 @@ class Pieces {
 
  private:
   friend class TileReader;
-  ValueId turn(Context& c, ValueId line) const;  // of elements: eight times that of pieces; -1 if it is 0 everywhere
+  ValueId turn(Context& c, ValueId line) const;  // of elements: eight times that of pieces
 
   int64_t pitch_, group_;
 };
@@ -38,7 +38,7 @@ class TileReader {
  public:
   TileReader(Context& c, const Pieces& pieces, Factor factor, bool turned);
   // The tile of 16 lines from `line` on and 16 elements from `element` on, both multiples of 16, in the part of the buffer that begins at
-  // `base` (-1: 0). A line is `line` (-1: 0) and `further`, which unrolled loops know: it is added last, and costs no instruction.
+  // `base`. A line is `line` and `further`, which unrolled loops know: it is added last, and costs no instruction.
   ValueId load(Context& c, int32_t buffer, ValueId base, ValueId line, ValueId further, ValueId element) const;
 
  private:

@@ -14,7 +14,7 @@
 #include <tuple>
 
 #include "passes/schedule/gpu/context.h"
-#include "passes/schedule/gpu/quads.h"
+#include "passes/schedule/gpu/vector_access.h"
 
 namespace tenon::passes::gpu {
 
@@ -39,23 +39,23 @@ int innermost(const ir::Kernel& kernel) {
 }
 
 bool vectorizable(const ir::Kernel& kernel, int axis) {
-  if (axis < 0 || kernel.extent(axis) % kQuad != 0) return false;
+  if (axis < 0 || kernel.extent(axis) % kVector != 0) return false;
   const std::vector<bool> varies = varying_along(kernel, axis);
-  return std::all_of(kernel.instrs.begin(), kernel.instrs.end(),
-                     [&](const Instr& instr) { return instr.op != Op::Store || moves_as_quad(kernel, instr, axis, varies); });
+  return std::ranges::all_of(kernel.instrs,
+                             [&](const Instr& instr) { return instr.op != Op::Store || moves_as_vector(kernel, instr, axis, varies); });
 }
 
 // Four elements a thread: whatever does not vary along the axis before the loop over them. Those of `staged` are what
 // staged(v, k) gives.
 using Staged = std::map<Value, std::function<ValueId(ValueId k)>>;
-void quad_body(Context& c, int axis, ValueId first, const Staged& staged = {}) {
+void vector_body(Context& c, int axis, ValueId first, const Staged& staged = {}) {
   const ir::Kernel& kernel = c.kernel;
   const std::vector<bool> varies = varying_along(kernel, axis);
   std::vector<Value> vectors, single;
   for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
     const Instr& instr = kernel.instr(v);
     if (staged.count(v) != 0) continue;
-    if (instr.op == Op::Store || (instr.op == Op::Load && varies[v] && moves_as_quad(kernel, instr, axis, varies))) {
+    if (instr.op == Op::Store || (instr.op == Op::Load && varies[v] && moves_as_vector(kernel, instr, axis, varies))) {
       vectors.push_back(v);
     } else if (varies[v]) {
       single.push_back(v);
@@ -63,17 +63,10 @@ void quad_body(Context& c, int axis, ValueId first, const Staged& staged = {}) {
       c.nest.emit(v);
     }
   }
-  Quads quads(c);
-  c.in_scope([&] {
-    c.nest.bind(axis, first);
-    for (Value v : vectors) {
-      const Instr& instr = kernel.instr(v);
-      const ValueId place = c.nest.position_of(v);
-      instr.op == Op::Load ? quads.read(v, instr.slot, place) : quads.write(instr.args[0], instr.slot, place);
-    }
-  });
+  VectorAccess access(c);
+  access.move(vectors, axis, first);
   c.nest.prepare(single);
-  quads.each([&](ValueId k) {
+  access.each([&](ValueId k) {
     c.nest.bind(axis, c.add(first, k));
     for (const auto& [v, element] : staged) c.nest.set(v, element(k));
     for (Value v : single) c.nest.emit(v);
@@ -86,15 +79,15 @@ void lower_pointwise(Context& c) {
   std::vector<int> axes = c.axes(AxisKind::Parallel);
   const int inner = innermost(c.kernel);
   const bool vectors = vectorizable(c.kernel, inner);
-  c.each_item("map", c.product(axes) / (vectors ? kQuad : 1), [&](ValueId item) {
+  c.each_item("map", c.product(axes) / (vectors ? kVector : 1), [&](ValueId item) {
     if (!vectors) {
       c.nest.bind_linear(axes, item);
       for (Value v = 0; v < static_cast<Value>(c.kernel.instrs.size()); ++v) c.nest.emit(v);
       return;
     }
     std::erase_if(axes, [&](int axis) { return axis == inner || c.extent(axis) == 1; });
-    const ValueId four = c.bind_outer(axes, item, c.extent(inner) / kQuad).second;
-    quad_body(c, inner, c.mul(four, c.literal(kQuad)));
+    const ValueId four = c.bind_outer(axes, item, c.extent(inner) / kVector).second;
+    vector_body(c, inner, c.mul(four, c.literal(kVector)));
   });
 }
 
@@ -112,21 +105,21 @@ bool transposed(const Instr& instr, int inner, int axis) {
 
 }  // namespace
 
-int transposed_axis(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+Choice choose_transpose(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   const int inner = innermost(kernel);
   const auto long_enough = [&](int axis) { return kernel.extent(axis) >= kMinTransposed; };
-  if (inner < 0 || !long_enough(inner)) return -1;
+  if (target.threads != 8 * target.warp || inner < 0 || !long_enough(inner)) return false;
   for (const Instr& instr : kernel.instrs) {
-    if (instr.op == Op::Store && !contiguous(instr, inner)) return -1;
+    if (instr.op == Op::Store && !contiguous(instr, inner)) return false;
   }
   for (int axis = inner - 1; axis >= 0; --axis) {
     int64_t bytes = 0;
     for (const Instr& instr : kernel.instrs) {
       if (transposed(instr, inner, axis)) bytes += kScalarTile * (kScalarTile + 1) * ir::item_size(instr.dtype);
     }
-    if (long_enough(axis) && bytes > 0 && bytes <= target.static_shared_bytes()) return axis;
+    if (long_enough(axis) && bytes > 0 && bytes <= target.static_shared_bytes()) return {true, axis};
   }
-  return -1;
+  return false;
 }
 
 namespace {
@@ -134,24 +127,24 @@ namespace {
 // Tiles through which operands are turned around. `width`: neighbours that a thread moves as one vector.
 class Transpose {
  public:
-  explicit Transpose(Context& c) : c_(c), inner_(innermost(c.kernel)), axis_(transposed_axis(c.kernel, c.target)) {
+  explicit Transpose(Context& c) : c_(c), inner_(innermost(c.kernel)), axis_(std::any_cast<int>(c.plan)) {
     int64_t item_bytes = 0;
-    bool vectors = vectorizable(c.kernel, inner_) && c.kernel.extent(axis_) % kQuad == 0;
+    bool vectors = vectorizable(c.kernel, inner_) && c.kernel.extent(axis_) % kVector == 0;
     const std::vector<bool> varies = varying_along(c.kernel, axis_);
     for (Value v = 0; v < static_cast<Value>(c.kernel.instrs.size()); ++v) {
       const Instr& instr = c.kernel.instr(v);
       if (!transposed(instr, inner_, axis_)) continue;
-      tiles_[v] = -1;
+      tiles_[v] = kNone;
       item_bytes += ir::item_size(instr.dtype);
-      vectors = vectors && moves_as_quad(c.kernel, instr, axis_, varies);
+      vectors = vectors && moves_as_vector(c.kernel, instr, axis_, varies);
     }
     if (vectors && kVectorTile * (kVectorTile + 1) * item_bytes <= c.target.static_shared_bytes()) {
       tile_ = kVectorTile;
-      width_ = kQuad;
+      width_ = kVector;
     }
     pitch_ = tile_ + 1;
     for (auto& [v, buffer] : tiles_) {
-      buffer = c.builder.add_buffer({"tile" + std::to_string(v), c.kernel.instr(v).dtype, Space::Shared, -1, tile_ * pitch_});
+      buffer = c.fixed_buffer("tile" + std::to_string(v), c.kernel.instr(v).dtype, Space::Shared, tile_ * pitch_);
     }
   }
 
@@ -177,17 +170,14 @@ class Transpose {
   // across.
   template <typename Body>
   void each(bool by_axis, const Body& body) {
-    c_.loop(
-        c_.literal(0), c_.literal(tile_), c_.out.tree.threads * width_ / tile_,
-        [&](ValueId step) {
-          const ValueId down = c_.add(first_down_, step);
-          const ValueId at_axis = c_.add(axis_start_, by_axis ? across_ : down), at_inner = c_.add(inner_start_, by_axis ? down : across_);
-          c_.nest.bind(axis_, at_axis);
-          c_.nest.bind(inner_, at_inner);
-          const auto before_end = [&](int a, ValueId at) { return c_.extent(a) % tile_ == 0 ? -1 : c_.less(at, c_.nest.extent(a)); };
-          c_.nest.when(before_end(axis_, at_axis), [&] { c_.nest.when(before_end(inner_, at_inner), [&] { body(down); }); });
-        },
-        true);
+    c_.unrolled(c_.literal(0), c_.literal(tile_), c_.out.tree.threads * width_ / tile_, [&](ValueId step) {
+      const ValueId down = c_.add(first_down_, step);
+      const ValueId at_axis = c_.add(axis_start_, by_axis ? across_ : down), at_inner = c_.add(inner_start_, by_axis ? down : across_);
+      c_.nest.bind(axis_, at_axis);
+      c_.nest.bind(inner_, at_inner);
+      const auto before_end = [&](int a, ValueId at) { return c_.extent(a) % tile_ == 0 ? kAlways : c_.less(at, c_.nest.extent(a)); };
+      c_.nest.when(before_end(axis_, at_axis), [&] { c_.nest.when(before_end(inner_, at_inner), [&] { body(down); }); });
+    });
   }
   ValueId place(ValueId row, ValueId column) { return c_.add(c_.mul(row, c_.literal(pitch_)), column); }
 
@@ -198,9 +188,9 @@ class Transpose {
     }
   }
   void take_vectors(ValueId down) {
-    Quads quads(c_);
-    for (const auto& [v, tile] : tiles_) quads.read(v, c_.kernel.instr(v).slot, c_.nest.position_of(v));
-    quads.each([&](ValueId k) {
+    VectorAccess access(c_);
+    for (const auto& [v, tile] : tiles_) access.read(v, c_.kernel.instr(v).slot, c_.nest.position_of(v));
+    access.each([&](ValueId k) {
       for (const auto& [v, tile] : tiles_) c_.builder.store(tile, place(down, c_.add(across_, k)), c_.nest.get(v));
     });
   }
@@ -224,14 +214,14 @@ class Transpose {
     for (const auto& [v, tile] : tiles_) {
       staged[v] = [&, tile = tile](ValueId k) { return c_.builder.load(tile, place(c_.add(across_, k), down), 1); };
     }
-    quad_body(c_, inner_, c_.add(inner_start_, across_), staged);
+    vector_body(c_, inner_, c_.add(inner_start_, across_), staged);
   }
 
   Context& c_;
   int inner_, axis_;
   int64_t tile_ = kScalarTile, pitch_ = 0, width_ = 1;
   std::map<Value, int32_t> tiles_;  // by load: in shared memory
-  ValueId axis_start_ = -1, inner_start_ = -1, first_down_ = -1, across_ = -1;
+  ValueId axis_start_ = kNone, inner_start_ = kNone, first_down_ = kNone, across_ = kNone;
 };
 
 }  // namespace

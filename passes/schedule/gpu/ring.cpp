@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "passes/schedule/gpu/quads.h"
+#include "passes/schedule/gpu/vector_access.h"
 
 namespace tenon::passes::gpu {
 
@@ -54,7 +54,7 @@ Ring::Ring(Context& c, const Tile& tile, int k, bool zero_filled, Operand& left,
   for (Operand* side : {left_, right_}) {
     Panel& panel = *side->panel;
     const std::string name = side == left_ ? "left0" : "right0";
-    panel.shared = b_.add_buffer({name, panel.dtype, Space::Shared, -1, panel.stage() * stages_, false, stages_});
+    panel.shared = b_.add_buffer({name, panel.dtype, Space::Shared, kNone, panel.stage() * stages_, false, stages_});
     find_vectors(*side);
   }
 }
@@ -62,7 +62,7 @@ Ring::Ring(Context& c, const Tile& tile, int k, bool zero_filled, Operand& left,
 // Copied asynchronously, by 16 bytes, or through registers: halves four at a time, others one by one.
 void Ring::choose_pieces(Operand& side) {
   const Panel& panel = *side.panel;
-  const int axis = side.along_depth ? k_ : side.axes.empty() ? -1 : side.axes.back();
+  const int axis = side.along_depth ? k_ : side.axes.empty() ? kNoAxis : side.axes.back();
   const auto together = static_cast<int>(kPieceBytes / ir::item_size(panel.dtype));
   const bool as_it_lies = panel.k_innermost == side.along_depth && panel.pitch % together == 0;
   side.copied = as_it_lies && side.chain.size() == 1 && side.chain[0] == side.value &&
@@ -105,12 +105,6 @@ void Ring::each_row(const Operand& side, int count, const F& f) {
   nest_.set_sub(0);
 }
 
-void Ring::emit(const std::vector<Value>& values) {
-  for (Value v : values) {
-    if (!nest_.known(v)) nest_.emit(v);
-  }
-}
-
 // Binds the rows (columns) that a thread stages, and computes what stays the same for all k.
 void Ring::begin(Operand& side) {
   side.last = c_.sub(nest_.size(side.extent), c_.literal(1));
@@ -118,7 +112,7 @@ void Ring::begin(Operand& side) {
   if (side.together > 1) near = c_.mul(near, c_.literal(side.together));
   if (side.together > 1 && !side.copied) {
     const std::string name = "vector" + std::to_string(c_.out.tree.buffers.size());
-    side.vector = b_.add_buffer({name, side.panel->dtype, Space::Local, -1, side.together});
+    side.vector = c_.fixed_buffer(name, side.panel->dtype, Space::Local, side.together);
   }
   side.depth = side.along_depth ? near : far;
   const ValueId first = side.along_depth ? far : near;
@@ -131,7 +125,7 @@ void Ring::begin(Operand& side) {
   each_row(side, side.copied && row_vectors ? 1 : rows_of_thread(side), [&](int r) {
     const ValueId row = c_.add(side.begin, c_.offset(first, int64_t{r} * (side.along_depth ? step(side) : 1)));
     bind_within(side, row, c_.offset(side.last, row_vectors ? r + 1 - side.together : 0));
-    emit(side.hoisted);
+    nest_.emit_new(side.hoisted);
     nest_.prepare(side.chain);
   });
 }
@@ -151,13 +145,13 @@ ValueId Ring::place(const Panel& panel, ValueId k, ValueId row) {
   return c_.add(c_.mul(line, c_.literal(panel.pitch)), element);
 }
 
-// Past the last row: the last row again. Threads that stage nothing may be past it too.
+// A row past the last one is the last one again. Threads that stage nothing may be past it too.
 void Ring::bind_within(const Operand& side, ValueId row, ValueId last) {
   if (side.extent % side.panel->width != 0 || pieces(side) < threads()) row = c_.minimum(row, last);
   nest_.bind_linear(side.axes, row);
 }
 
-// The pieces of a slice that the thread stages, to the stage.
+// Copies the pieces of a slice that the thread stages to the stage.
 void Ring::copy(Operand& side, ValueId slice, ValueId stage) {
   const Value load = side.value;
   nest_.when(stages(side), [&] {
@@ -175,7 +169,7 @@ void Ring::copy(Operand& side, ValueId slice, ValueId stage) {
   });
 }
 
-// What the thread has taken, to shared memory.
+// Puts what the thread has taken to shared memory.
 void Ring::give(Operand& side, ValueId stage) {
   nest_.when(stages(side), [&] {
     const ValueId base = c_.mul(stage, c_.literal(side.panel->stage()));
@@ -192,7 +186,7 @@ void Ring::give(Operand& side, ValueId stage) {
   });
 }
 
-// The elements of a slice that the thread stages, to registers.
+// Loads the elements of a slice that the thread stages to registers.
 void Ring::take(Operand& side, ValueId slice) {
   nest_.when(stages(side), [&] {
     const ValueId first = c_.add(slice, side.depth);
@@ -210,7 +204,7 @@ void Ring::take(Operand& side, ValueId slice) {
         each_row(side, rows_of_thread(side), [&](int r) {
           const int piece = side.along_depth ? r : i, neighbour = side.along_depth ? i : r;
           pick(side, vectors, side.along_depth ? r : 0, neighbour);
-          emit(side.chain);
+          nest_.emit_new(side.chain);
           b_.set(side.taken[static_cast<size_t>(piece * side.together + neighbour)], or_zero(side, inside));
         });
       });
@@ -220,7 +214,7 @@ void Ring::take(Operand& side, ValueId slice) {
 
 // Which loads read the neighbours of a piece as one vector: all of these are inside, or none.
 void Ring::find_vectors(Operand& side) {
-  const int axis = side.along_depth ? k_ : side.axes.empty() ? -1 : side.axes.back();
+  const int axis = side.along_depth ? k_ : side.axes.empty() ? kNoAxis : side.axes.back();
   if (side.copied || side.together != kVector || axis < 0 || c_.extent(axis) % kVector != 0) return;
   const std::vector<bool> varies = varying_along(c_.kernel, axis);
   for (Value v : side.chain) {
@@ -237,7 +231,7 @@ std::vector<ValueId> Ring::load_vectors(const Operand& side, int rows) {
   return loaded;
 }
 
-// From here on those loads are the neighbour of that number.
+// Those loads are the neighbour of that number from here on.
 void Ring::pick(const Operand& side, const std::vector<ValueId>& vectors, int row, int neighbour) {
   for (size_t v = 0; v < side.vectors.size(); ++v) {
     const ValueId vector = vectors[static_cast<size_t>(row) * side.vectors.size() + v];
@@ -245,11 +239,11 @@ void Ring::pick(const Operand& side, const std::vector<ValueId>& vectors, int ro
   }
 }
 
-// So many k; past the last one the last ones again. Gives whether they are inside, if anyone asks; else -1.
+// So many k; past the last one the last ones again. Gives whether they are inside, if anyone asks.
 ValueId Ring::bind_k(ValueId k, int64_t count) {
   const bool ragged = depth_ % tile_.depth != 0;
   nest_.bind(k_, ragged ? c_.minimum(k, c_.sub(nest_.extent(k_), c_.literal(count))) : k);
-  return ragged && zero_filled_ ? c_.less(k, nest_.extent(k_)) : -1;
+  return ragged && zero_filled_ ? c_.less(k, nest_.extent(k_)) : kAlways;
 }
 
 ValueId Ring::or_zero(const Operand& side, ValueId inside) {

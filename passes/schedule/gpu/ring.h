@@ -37,37 +37,37 @@ struct Panel {
   bool k_innermost = false;  // else rows are
   int64_t lines = 0, pitch = 0;
   bool turned = false;  // its pieces lie as panel.h has them
-  int32_t shared = -1;
+  int32_t shared = kNone;
   int64_t stage() const { return lines * pitch; }
 };
 
-// Whether the load's neighbours along the axis, 16 bytes of them at a multiple of their number, lie so in memory. Past a border there
-// may be zeros, for all of them.
+// Whether the load's neighbours along the axis, 16 bytes of them at a multiple of their number, lie so in memory. All of them may be
+// zeros, past a border.
 bool copies_pieces(const ir::Kernel& kernel, const Instr& load, int axis);
 
 class Operand {
  public:
-  Value value = -1;
+  Value value = kNone;
   std::vector<int> axes = {};                   // outermost first
   int64_t extent = 1;                           // their product
   int cost = 0;                                 // to compute an element, add-equivalents
   std::vector<Value> hoisted = {}, chain = {};  // what it is computed from: once for all k, for each k
   bool along_depth = false;                     // neighbours are neighbouring k, not neighbouring rows
   Panel* panel = nullptr;                       // of a tile
-  ValueId begin = -1, last = -1;                // the block's first row, the last of all
+  ValueId begin = kNone, last = kNone;          // the block's first row, the last of all
 
  private:
   friend class Ring;
   bool copied = false;              // asynchronously
   int together = 1;                 // neighbours that move as one
-  ValueId depth = -1;               // the first k that the thread stages, in the slice
+  ValueId depth = kNone;            // the first k that the thread stages, in the slice
   std::vector<ValueId> taken = {};  // what it stages: the elements' registers
   struct Place {
     ValueId first;
     int64_t further;
   };
   std::vector<Place> places = {};   // where those that go together are put
-  int32_t vector = -1;              // of elements that go together, to pack them
+  int32_t vector = kNone;           // of elements that go together, to pack them
   std::vector<Value> vectors = {};  // loads of the chain that read as many neighbours at once
 };
 
@@ -100,11 +100,10 @@ class Ring {
   // Neighbouring threads stage so many pieces side by side; a thread's next piece is `step` of the other direction further on.
   int run_of(const Operand& side) const { return (side.along_depth ? tile_.depth : side.panel->width) / side.together; }
   int step(const Operand& side) const { return std::max(1, threads() / run_of(side)); }
-  ValueId stages(const Operand& side) { return c_.below(c_.thread(), pieces(side), threads()); }  // whether this thread does; -1: each
+  ValueId stages(const Operand& side) { return c_.below(c_.thread(), pieces(side), threads()); }  // whether this thread does
   Operand::Place place_of_piece(const Operand& side, int number, ValueId first_row);
   ValueId place(const Panel& panel, ValueId k, ValueId row);
   ValueId bind_k(ValueId k, int64_t count);
-  void emit(const std::vector<Value>& values);
   void find_vectors(Operand& side);
   std::vector<ValueId> load_vectors(const Operand& side, int rows);
   void pick(const Operand& side, const std::vector<ValueId>& vectors, int row, int neighbour);

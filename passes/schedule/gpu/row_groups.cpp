@@ -6,26 +6,26 @@
 namespace tenon::passes::gpu {
 namespace {
 
-constexpr int64_t kMinQuads = 128;        // of shorter rows folding four lanes a thread costs more than it saves
-constexpr int64_t kMaxQuads = 512;        // elements of a row that half a warp takes: 32 a thread; of a longer one that stays in
-                                          // registers the warp's other half has the rest
-constexpr int64_t kThreadsAtOnce = 1024;  // of a multiprocessor, that hide how long memory takes
+constexpr int64_t kShortestOfVectors = 128;  // of shorter rows folding four lanes a thread costs more than it saves
+constexpr int64_t kHalfWarpRow = 512;        // elements of a row that half a warp takes: 32 a thread; of a longer one that stays in
+                                             // registers the warp's other half has the rest
+constexpr int64_t kThreadsAtOnce = 1024;     // of a multiprocessor, that hide how long memory takes
 
 // Whether a buffer is read and then written at the same place: its rows are done once.
 bool updates(const Context& c) {
-  return std::any_of(c.kernel.buffers.begin(), c.kernel.buffers.end(), [](const ir::KernelBuffer& b) { return b.role == ir::Role::InOut; });
+  return std::ranges::any_of(c.kernel.buffers, [](const ir::KernelBuffer& b) { return b.role == ir::Role::InOut; });
 }
 
 }  // namespace
 
-bool moves_as_quads(const ir::Kernel& kernel, int axis) {
-  if (kernel.extent(axis) % kQuad != 0) return false;
+bool moves_as_vectors(const ir::Kernel& kernel, int axis) {
+  if (kernel.extent(axis) % kVector != 0) return false;
   const std::vector<bool> varies = varying_along(kernel, axis);
   for (Value v = 0; v < static_cast<Value>(kernel.instrs.size()); ++v) {
     const Instr& in = kernel.instr(v);
     if (in.level != Level::Full || (in.op != Op::Load && in.op != Op::Store) || (in.op == Op::Load && !varies[v])) continue;
     if (in.scale != 0 && kernel.instr(in.position()).level != Level::Row) return false;
-    if (!moves_as_quad(kernel, in, axis, varies)) return false;
+    if (!moves_as_vector(kernel, in, axis, varies)) return false;
   }
   return true;
 }
@@ -41,15 +41,15 @@ RowGroups::RowGroups(Context& c, Kept kept, int64_t threads)
       in_block_(kept == Kept::Block) {
   c.out.tree.threads = static_cast<int>(threads_);
   const auto group = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_)));
-  quads_ = moves_as_quads(c.kernel, lane_);
-  halves_ = quads_ && in_registers_ && length_ > kMaxQuads;
-  if (!in_block_ && !halves_) quads_ = quads_ && !updates(c) && length_ >= kMinQuads;
+  in_vectors_ = moves_as_vectors(c.kernel, lane_);
+  halves_ = in_vectors_ && in_registers_ && length_ > kHalfWarpRow;
+  if (!in_block_ && !halves_) in_vectors_ = in_vectors_ && !updates(c) && length_ >= kShortestOfVectors;
   if (blocks_ <= 1 && (group < kWarp ? !updates(c) : group == kWarp)) {
     group_ = group;
     parts_ = slots_ = 1;
-  } else if (holds_quads()) {
-    group_ = halves_ ? kWarp : kQuadThreads;
-    parts_ = slots_ = kQuad;
+  } else if (holds_vectors()) {
+    group_ = halves_ ? kWarp : kVectorThreads;
+    parts_ = slots_ = kVector;
   }
   groups_ = threads_ / group_;
   while (slots_ * group_ < length_) slots_ *= 2;
@@ -59,11 +59,10 @@ void RowGroups::begin(int64_t kept) {
   c_.ask_for_blocks(kThreadsAtOnce / threads_, registers(kept));
   for (const std::vector<Value>& loop : plan_.reductions) {
     for (Value v : loop) {
-      accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, -1, parts_);
+      accumulators_[v] = c_.reducer(v).buffers("acc" + std::to_string(v), Space::Local, parts_);
       const bool has_total = in_chains(v) || (blocks_ > 1 && c_.reducer(v).keeps_rest());
-      if (has_total) totals_[v] = c_.reducer(v).total().buffers("total" + std::to_string(v), Space::Local, -1, parts_);
-      if (halves_ && in_order(v))
-        operands_[v] = b_.add_buffer({"operand" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, slots_});
+      if (has_total) totals_[v] = c_.reducer(v).total().buffers("total" + std::to_string(v), Space::Local, parts_);
+      if (halves_ && in_order(v)) operands_[v] = c_.fixed_buffer("operand" + std::to_string(v), nest_.instr(v).dtype, Space::Local, slots_);
     }
   }
 }
@@ -73,27 +72,27 @@ int64_t RowGroups::registers(int64_t kept) const {
   int64_t loaded = 0, widest = 1;
   for (const Instr& in : c_.kernel.instrs) {
     widest = std::max(widest, words(in.dtype));
-    if (in.op == Op::Load && in.level == Level::Full) loaded += words(in.dtype) * (quads_ ? kQuad : 1);
+    if (in.op == Op::Load && in.level == Level::Full) loaded += words(in.dtype) * (in_vectors_ ? kVector : 1);
   }
   return kept + loaded + (widest > 1 ? 100 : 28);  // sums of doubles, and what they round away, take twice as many
 }
 
 void RowGroups::bind_group() {
   std::tie(group_number_, lane_in_group_) = place_in_group(c_, group_);
-  if (halves_) std::tie(half_, lane_in_half_) = c_.divide(lane_in_group_, c_.literal(kQuadThreads));
+  if (halves_) std::tie(half_, lane_in_half_) = c_.divide(lane_in_group_, c_.literal(kVectorThreads));
 }
 
 // --- walking a row
 
 ValueId RowGroups::place_in_step(ValueId part) {
-  if (holds_quads()) return c_.add(c_.mul(halves_ ? lane_in_half_ : lane_in_group_, c_.literal(kQuad)), part);
+  if (holds_vectors()) return c_.add(c_.mul(halves_ ? lane_in_half_ : lane_in_group_, c_.literal(kVector)), part);
   return c_.add(c_.mul(part, c_.literal(kWarp)), lane_in_group_);
 }
 
 // Where the step with this first slot begins.
 ValueId RowGroups::register_step(ValueId slot) {
   if (!halves_) return c_.mul(slot, c_.literal(group_));
-  return c_.add(c_.mul(slot, c_.literal(kQuadThreads)), c_.mul(half_, c_.literal(kMaxQuads)));
+  return c_.add(c_.mul(slot, c_.literal(kVectorThreads)), c_.mul(half_, c_.literal(kHalfWarpRow)));
 }
 
 // element(instrs, part, position) for this thread's positions of begin .. end of the lane axis, 64 of the group's at a step.
@@ -106,58 +105,47 @@ void RowGroups::lanes(int l, ValueId begin, ValueId end, const Element& element)
     return only_lane(end, element);
   }
   const bool ragged = in_registers_ ? slots_ * group_ != length_ : length_ % kLanes != 0;
-  const auto before_end = [&](ValueId position) { return ragged ? c_.less(position, end) : -1; };
+  const auto before_end = [&](ValueId position) { return ragged ? c_.less(position, end) : kAlways; };
   // In registers steps are counted by their first slot.
   const auto at_step = [&](ValueId step) { return in_registers_ ? register_step(step) : step; };
   const auto part_of = [&](std::span<const Value> instrs, ValueId step, ValueId part, ValueId position) {
-    slot_ = in_registers_ ? c_.add(step, part) : -1;
+    slot_ = in_registers_ ? c_.add(step, part) : kNone;
     nest_.bind(lane_, position);
     element(instrs, part, position);
   };
   const auto one_by_one = [&](ValueId step) {
-    c_.loop(
-        zero, c_.literal(parts_), 1,
-        [&](ValueId part) {
-          const ValueId position = c_.add(at_step(step), place_in_step(part));
-          nest_.when(before_end(position), [&] { part_of(inner_, step, part, position); });
-        },
-        true);
+    c_.unrolled(parts_, [&](ValueId part) {
+      const ValueId position = c_.add(at_step(step), place_in_step(part));
+      nest_.when(before_end(position), [&] { part_of(inner_, step, part, position); });
+    });
   };
   const auto together = [&](ValueId step) {
     const ValueId first = c_.add(at_step(step), place_in_step(zero));
     nest_.when(before_end(first), [&] {
-      Quads quads(c_);
-      const std::vector<Value> single = through(quads, l, first);
-      quads.each([&](ValueId part) { part_of(single, step, part, c_.add(first, part)); });
+      VectorAccess access(c_);
+      const std::vector<Value> single = through(access, l, first);
+      access.each([&](ValueId part) { part_of(single, step, part, c_.add(first, part)); });
     });
   };
   const auto steps = [&](ValueId step) {
     begin_step(reductions(l), step);
-    quads_ ? together(step) : one_by_one(step);
+    in_vectors_ ? together(step) : one_by_one(step);
   };
   if (in_registers_) {
-    c_.loop(zero, c_.literal(slots_), parts_, steps, true);
+    c_.unrolled(zero, c_.literal(slots_), parts_, steps);
   } else {
     c_.loop(begin, end, kLanes, steps);
   }
 }
 
-std::vector<Value> RowGroups::through(Quads& quads, int l, ValueId first) {
+std::vector<Value> RowGroups::through(VectorAccess& access, int l, ValueId first) {
   const std::vector<bool> varies = varying_along(c_.kernel, lane_);
-  std::vector<Value> single;
-  c_.in_scope([&] {
-    nest_.bind(lane_, first);
-    for (Value v : full(l)) {
-      const Instr& in = nest_.instr(v);
-      if (in.op == Op::Load && varies[v]) {
-        quads.read(v, in.slot, nest_.position_of(v));
-      } else if (in.op == Op::Store) {
-        quads.write(in.args[0], in.slot, nest_.position_of(v));
-      } else {
-        single.push_back(v);
-      }
-    }
-  });
+  std::vector<Value> moved, single;
+  for (Value v : full(l)) {
+    const Op op = nest_.instr(v).op;
+    (op == Op::Store || (op == Op::Load && varies[v]) ? moved : single).push_back(v);
+  }
+  access.move(moved, lane_, first);
   return single;
 }
 
@@ -165,7 +153,7 @@ std::vector<Value> RowGroups::through(Quads& quads, int l, ValueId first) {
 template <typename Element>
 void RowGroups::only_lane(ValueId end, const Element& element) {
   slot_ = c_.literal(0);
-  nest_.when(group_ != length_ ? c_.less(lane_in_group_, end) : -1, [&] {
+  nest_.when(group_ != length_ ? c_.less(lane_in_group_, end) : kAlways, [&] {
     nest_.bind(lane_, lane_in_group_);
     element(inner_, slot_, lane_in_group_);
   });
@@ -179,7 +167,7 @@ void RowGroups::accumulate(int l, ValueId block) {
       point(l, instrs, [&](int) { return slot_; });
       for (Value v : reductions(l)) {
         Reducer reduce = c_.reducer(v);
-        Accumulator next{nest_.get(nest_.instr(v).args[0]), -1};
+        Accumulator next{nest_.get(nest_.instr(v).args[0])};
         if (reduce.has_index()) next.beside = nest_.position(at(base, position));
         if (halves_ && in_order(v)) b_.store(operands_.at(v), slot_, next.value);
         take(v, part, next);
@@ -202,15 +190,12 @@ void RowGroups::join_halves(int l, ValueId end) {
       reduce.store(accumulators_.at(v), part, in_order(v) ? first : reduce.combine(first, own));
     }
     if (!in_order(v)) continue;
-    c_.loop(
-        c_.literal(0), c_.literal(slots_), parts_,
-        [&](ValueId step) {
-          const ValueId first = c_.add(register_step(step), place_in_step(c_.literal(0)));
-          nest_.when(slots_ * group_ != length_ ? c_.less(first, end) : -1, [&] {
-            for (int64_t i = 0; i < parts_; ++i) take(v, c_.literal(i), {b_.load(operands_.at(v), c_.add(step, c_.literal(i)), 1), -1});
-          });
-        },
-        true);
+    c_.unrolled(c_.literal(0), c_.literal(slots_), parts_, [&](ValueId step) {
+      const ValueId first = c_.add(register_step(step), place_in_step(c_.literal(0)));
+      nest_.when(slots_ * group_ != length_ ? c_.less(first, end) : kAlways, [&] {
+        for (int64_t i = 0; i < parts_; ++i) take(v, c_.literal(i), {b_.load(operands_.at(v), c_.add(step, c_.literal(i)), 1)});
+      });
+    });
   }
 }
 // Whether the order of its elements is part of its value, even where they stay neighbours.
@@ -277,8 +262,8 @@ Accumulator RowGroups::fold(Reducer reduce, std::vector<Accumulator> lanes) {
     for (size_t i = 0; i < lanes.size() / 2; ++i) lanes[i] = reduce.combine(lanes[i], lanes[i + lanes.size() / 2]);
     lanes.resize(lanes.size() / 2);
   };
-  if (!holds_quads() && lanes.size() > 1) halve();
-  for (int64_t distance = (halves_ ? kQuadThreads : group_) / 2; distance >= 1; distance /= 2) {
+  if (!holds_vectors() && lanes.size() > 1) halve();
+  for (int64_t distance = (halves_ ? kVectorThreads : group_) / 2; distance >= 1; distance /= 2) {
     const ValueId offset = b_.constant(ir::constant(DType::I32, distance));
     const auto further = [&](ValueId part) { return part < 0 ? part : shuffled_down(b_, part, offset); };
     for (Accumulator& lane : lanes) {
@@ -293,7 +278,7 @@ Accumulator RowGroups::fold(Reducer reduce, std::vector<Accumulator> lanes) {
 void RowGroups::finish(Value reduction, Accumulator folded) {
   const ValueId result = c_.reducer(reduction).result(folded);
   if (group_ == 1) return nest_.set(reduction, result);
-  ValueId first = b_.constant(ir::constant(DType::I32, halves_ ? kQuadThreads : 0));
+  ValueId first = b_.constant(ir::constant(DType::I32, halves_ ? kVectorThreads : 0));
   if (group_ < kWarp) {
     const ValueId in_warp = place_in_group(c_, kWarp).second;
     first = b_.op(Op::Cast, {c_.sub(in_warp, lane_in_group_)}, DType::I32);
@@ -313,16 +298,13 @@ void RowGroups::add_to_total(Value reduction, const AccumulatorBuffers& from, Va
   Reducer block = c_.reducer(reduction), total = block.total();
   const AccumulatorBuffers& lanes = lanes_of_total(reduction);
   c_.loop(c_.literal(0), count, kLanes, [&](ValueId step) {
-    c_.loop(
-        c_.literal(0), c_.literal(parts_), 1,
-        [&](ValueId part) {
-          const ValueId number = c_.add(step, place_in_step(part));
-          nest_.when(c_.less(number, count), [&] {
-            const Accumulator value = block.load(from, at(base, number));
-            total.store(lanes, part, total.combine(total.load(lanes, part), value));
-          });
-        },
-        true);
+    c_.unrolled(parts_, [&](ValueId part) {
+      const ValueId number = c_.add(step, place_in_step(part));
+      nest_.when(c_.less(number, count), [&] {
+        const Accumulator value = block.load(from, at(base, number));
+        total.store(lanes, part, total.combine(total.load(lanes, part), value));
+      });
+    });
   });
 }
 

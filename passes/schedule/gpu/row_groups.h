@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "passes/schedule/gpu/context.h"
-#include "passes/schedule/gpu/quads.h"
 #include "passes/schedule/gpu/thread_group.h"
+#include "passes/schedule/gpu/vector_access.h"
 #include "passes/schedule/staged.h"
 
 namespace tenon::passes::gpu {
 
 // Whether a thread may take four neighbours along a row together: all that is read and written there moves as vectors.
-bool moves_as_quads(const ir::Kernel& kernel, int axis);
+bool moves_as_vectors(const ir::Kernel& kernel, int axis);
 
 // Where the values of a row stay for later passes: Registers: of the warp; Block: of a CUDA block, and its shared memory.
 enum class Kept : uint8_t { Nowhere, Registers, Block };
@@ -22,7 +22,7 @@ enum class Kept : uint8_t { Nowhere, Registers, Block };
 class RowGroups : protected RowStages {
  protected:
   static constexpr int64_t kLanes = ir::kReduceLanes;
-  static constexpr int64_t kQuadThreads = kLanes / kQuad;  // that have all lanes, four neighbours each
+  static constexpr int64_t kVectorThreads = kLanes / kVector;  // that have all lanes, four neighbours each
 
   RowGroups(Context& c, Kept kept, int64_t threads);
   // When there are buffers for what is kept, which takes so many registers of a thread: asks for blocks, and makes the accumulators.
@@ -36,7 +36,7 @@ class RowGroups : protected RowStages {
   // Where this thread's element of a step is that goes to accumulator `part`: 32 further on each, or the next.
   ValueId place_in_step(ValueId part);
   // What loop l reads and writes of four elements from position `first` on; gives the instructions that are left.
-  std::vector<Value> through(Quads& quads, int l, ValueId first);
+  std::vector<Value> through(VectorAccess& access, int l, ValueId first);
   void start(Reducer reduce, const AccumulatorBuffers& at);  // every part at the identity
 
   // The lanes of the tree by halves; thread 0 has the value. A thread with lanes j and j + 32 begins with the first halving, then
@@ -70,18 +70,18 @@ class RowGroups : protected RowStages {
   const int64_t threads_, row_count_;
   int64_t group_ = kWarp, groups_ = 0;  // threads that take a row, or a block of it, together
   int64_t slots_;                       // registers a thread for each kept value
-  bool quads_ = false;                  // a thread takes four neighbours at a time
+  bool in_vectors_ = false;             // a thread takes four neighbours at a time
   std::map<Value, AccumulatorBuffers> accumulators_;
   std::map<Value, AccumulatorBuffers> totals_;    // of chains, of block values
   std::map<Value, AccumulatorBuffers> partials_;  // block values: split: in global memory, else shared
-  ValueId lane_in_group_ = -1, group_number_ = -1;
-  ValueId is_row_ = -1;  // whether the group's row is one, and not the last one again; -1: that does not matter
-  int64_t parts_;        // accumulators of a thread
+  ValueId lane_in_group_ = kNone, group_number_ = kNone;
+  ValueId is_row_ = kAlways;  // whether the group's row is one, and not the last one again, where that matters
+  int64_t parts_;             // accumulators of a thread
 
  private:
   void each(Value, const std::function<void(int)>& f) override { f(0); }
   int64_t registers(int64_t kept) const;
-  bool holds_quads() const { return quads_ && !in_block_; }
+  bool holds_vectors() const { return in_vectors_ && !in_block_; }
   bool in_order(Value reduction) const;
   const AccumulatorBuffers& lanes_of_total(Value reduction) {
     return (c_.reducer(reduction).keeps_rest() ? totals_ : accumulators_).at(reduction);
@@ -100,7 +100,7 @@ class RowGroups : protected RowStages {
   const bool in_registers_, in_block_;
   bool halves_ = false;                // a half of the warp has elements 0..511 of the row, the other those from 512 on
   std::map<Value, int32_t> operands_;  // halves: of reductions, what each slot gives them
-  ValueId half_ = -1, lane_in_half_ = -1, slot_ = -1;
+  ValueId half_ = kNone, lane_in_half_ = kNone, slot_ = kNone;
 };
 
 }  // namespace tenon::passes::gpu

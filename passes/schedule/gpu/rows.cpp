@@ -46,27 +46,25 @@ RowPlan plan_rows(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   const int lane = ir::axes_of(kernel, AxisKind::Inner).back();
   const int64_t length = kernel.extent(lane);
   if (kernel.extent_of(AxisKind::Inner) == length) {
-    const std::vector<bool> is_dear = dear_values(kernel);
-    const auto dear = [&](Value v) { return is_dear[v]; };
-    const auto read_or_dear = [&](Value v) { return kernel.instr(v).op == Op::Load || dear(v); };
-    ReduceLoops loops = plan_loops(kernel, read_or_dear);
+    const std::vector<bool> costly = costly_values(kernel);
+    ReduceLoops loops = plan_loops(kernel, [&](Value v) { return kernel.instr(v).op == Op::Load || costly[v]; });
     if (length <= kMaxRegisterRow && loops.carried.size() <= kMaxKept) return {std::move(loops), Kept::Registers, {}};
-    const bool passes = length > kMaxRegisterRow && loops.loops > 1, quads = moves_as_quads(kernel, lane);
-    const auto in_block = [&] { return passes ? block_row(kernel, target, loops, length, quads) : std::nullopt; };
+    const bool passes = length > kMaxRegisterRow && loops.loops > 1, vectors = moves_as_vectors(kernel, lane);
+    const auto in_block = [&] { return passes ? block_row(kernel, target, loops, length, vectors) : std::nullopt; };
     std::optional<BlockRow> row = in_block();
     if (!row) {
-      loops = plan_loops(kernel, dear);
+      loops = plan_loops(kernel, [&](Value v) { return costly[v]; });
       row = in_block();
     }
     if (row) return {std::move(loops), Kept::Block, *std::move(row)};
   }
-  return {plan_loops(kernel, [](Value) { return false; })};
+  return {plan_loops(kernel)};
 }
 
 class Rows : RowGroups {
  public:
   Rows(Context& c, Kept kept) : RowGroups(c, kept, c.target.threads), writes_over_(!in_place_results(c.kernel, c.loops).empty()) {
-    for (Value v : plan_.carried) carry_[v] = b_.add_buffer({"kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, slots_});
+    for (Value v : plan_.carried) carry_[v] = c_.fixed_buffer("kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, slots_);
     int64_t kept_registers = 0;
     for (int l = 0; l < plan_.loops; ++l) {
       int64_t now = 0;
@@ -80,7 +78,7 @@ class Rows : RowGroups {
     each_row("rows", [&](ValueId) {
       for (int l = 0; l < plan_.loops; ++l) {
         emit_row(l, lane_in_group_);
-        accumulate(l, -1);
+        accumulate(l, kNone);
         for (Value v : reductions(l)) finish(v, fold(v));
       }
       emit_row(plan_.loops, lane_in_group_);
@@ -91,7 +89,7 @@ class Rows : RowGroups {
     int64_t room = groups_;  // a size class: part of the code
     while (room < blocks_) room *= 4;
     for (const auto& [v, accumulator] : accumulators_) {
-      partials_[v] = c_.reducer(v).buffers("blocks" + std::to_string(v), Space::Shared, -1, room);
+      partials_[v] = c_.reducer(v).buffers("blocks" + std::to_string(v), Space::Shared, room);
     }
     nest_.bind_linear(rows_, c_.begin_phase("rows", row_count_));
     bind_group();
@@ -106,7 +104,7 @@ class Rows : RowGroups {
       });
       if (reductions(l).empty()) continue;
       b_.barrier();
-      for (Value v : reductions(l)) fold_partials(v, -1, blocks);
+      for (Value v : reductions(l)) fold_partials(v, kZero, blocks);
     }
     emit_row(plan_.loops, c_.thread());
     c_.end_phase();
@@ -131,12 +129,12 @@ class Rows : RowGroups {
     const ValueId within = c_.below(row, row_count_, groups_);
     const bool several = group_ < kWarp;
     if (several && within >= 0) row = c_.minimum(row, c_.sub(nest_.size(row_count_), c_.literal(1)));
-    is_row_ = several && writes_over_ ? within : -1;
-    nest_.when(several ? -1 : within, [&] {
+    is_row_ = several && writes_over_ ? within : kAlways;
+    nest_.when(several ? kAlways : within, [&] {
       nest_.bind_linear(rows_, row);
       body(row);
     });
-    is_row_ = -1;
+    is_row_ = kAlways;
     c_.end_phase();
   }
 
@@ -152,7 +150,7 @@ class Rows : RowGroups {
     const bool several = group_ < kWarp;
     const ValueId blocks = nest_.size(blocks_), first = c_.mul(block_of_row, c_.literal(groups_));
     const ValueId block = several ? block_of_group(first, blocks) : c_.add(first, group_number_);
-    nest_.when(several ? -1 : c_.less(block, blocks), [&, row = row] {
+    nest_.when(several ? kAlways : c_.less(block, blocks), [&, row = row] {
       nest_.bind_linear(rows_, row);
       recall(l, [row](int) { return row; });
       accumulate(l, block);
@@ -185,7 +183,7 @@ class Rows : RowGroups {
     for (Value v : reductions(l)) bytes += ir::item_size(nest_.instr(nest_.instr(v).args[0]).dtype) + (c_.reducer(v).has_index() ? 8 : 0);
     while (tile > threads_ && (tile * bytes > c_.target.static_shared_bytes() || tile / 2 >= blocks_)) tile /= 2;
     std::vector<AccumulatorBuffers> tiles;
-    for (Value v : reductions(l)) tiles.push_back(c_.reducer(v).buffers("tile" + std::to_string(v), Space::Shared, -1, tile));
+    for (Value v : reductions(l)) tiles.push_back(c_.reducer(v).buffers("tile" + std::to_string(v), Space::Shared, tile));
 
     const ValueId row = c_.begin_phase("rows" + std::to_string(l), row_count_);
     bind_group();
@@ -195,22 +193,19 @@ class Rows : RowGroups {
     const ValueId blocks = nest_.size(blocks_), base = c_.mul(row, blocks), is_adding = c_.less(c_.thread(), c_.literal(kWarp));
     for (Value v : reductions(l)) open_total(v);
     c_.loop(c_.literal(0), blocks, tile, [&](ValueId first) {
-      c_.loop(
-          c_.literal(0), c_.literal(tile), threads_,
-          [&](ValueId step) {
-            const ValueId in_tile = c_.add(step, c_.thread()), block = c_.add(first, in_tile);
-            nest_.when(c_.less(block, blocks), [&] {
-              for (size_t r = 0; r < tiles.size(); ++r) {
-                Reducer reduce = c_.reducer(reductions(l)[r]);
-                reduce.store(tiles[r], in_tile, reduce.load(partials_.at(reductions(l)[r]), c_.add(base, block)));
-              }
-            });
-          },
-          true);
+      c_.unrolled(c_.literal(0), c_.literal(tile), threads_, [&](ValueId step) {
+        const ValueId in_tile = c_.add(step, c_.thread()), block = c_.add(first, in_tile);
+        nest_.when(c_.less(block, blocks), [&] {
+          for (size_t r = 0; r < tiles.size(); ++r) {
+            Reducer reduce = c_.reducer(reductions(l)[r]);
+            reduce.store(tiles[r], in_tile, reduce.load(partials_.at(reductions(l)[r]), c_.add(base, block)));
+          }
+        });
+      });
       b_.barrier();
       nest_.when(is_adding, [&] {
         const ValueId count = c_.minimum(c_.literal(tile), c_.sub(blocks, first));
-        for (size_t r = 0; r < tiles.size(); ++r) add_to_total(reductions(l)[r], tiles[r], -1, count);
+        for (size_t r = 0; r < tiles.size(); ++r) add_to_total(reductions(l)[r], tiles[r], kZero, count);
       });
       b_.barrier();
     });
@@ -228,34 +223,33 @@ class Rows : RowGroups {
   const bool writes_over_;  // results may lie over operands
 };
 
-template <void (Rows::*program)()>
-void lower_by(Context& c) {
-  RowPlan plan = plan_rows(c.kernel, c.target);
-  c.loops = std::move(plan.loops);
-  (Rows(c, plan.kept).*program)();
-}
-
-}  // namespace
-
-RowProgram row_program(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+RowProgram program_of(const ir::Kernel& kernel, Kept kept) {
   std::vector<int> outer = ir::axes_of(kernel, AxisKind::Inner);
   const int64_t length = kernel.extent(outer.back()), rows = kernel.extent_of(AxisKind::Parallel);
   outer.pop_back();
-  int64_t count = 1;
-  for (const int axis : outer) count *= kernel.extent(axis);
-  const int64_t blocks = row_blocks(count, length).count;
-  if (plan_rows(kernel, target).kept == Kept::Block) return RowProgram::InBlock;
+  const int64_t blocks = row_blocks(product_of(kernel, outer), length).count;
+  if (kept == Kept::Block) return RowProgram::InBlock;
   if (blocks > kMaxShared || (blocks >= kSplitBlocks && rows < kFewRows)) return RowProgram::Split;
   return blocks > 1 ? RowProgram::Long : RowProgram::Short;
 }
 
-void lower_short_rows(Context& c) { lower_by<&Rows::short_program>(c); }
-void lower_long_rows(Context& c) { lower_by<&Rows::long_program>(c); }
-void lower_rows_split(Context& c) { lower_by<&Rows::split_program>(c); }
-void lower_rows_in_block(Context& c) {
-  RowPlan plan = plan_rows(c.kernel, c.target);
+// Moves the loops to the context.
+RowPlan& take_plan(Context& c) {
+  auto& plan = std::any_cast<RowPlan&>(c.plan);
   c.loops = std::move(plan.loops);
-  lower_rows_in_block(c, plan.row);
+  return plan;
 }
+
+}  // namespace
+
+Choice choose_rows(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  RowPlan plan = plan_rows(kernel, target);
+  return {program_of(kernel, plan.kept), std::move(plan)};
+}
+
+void lower_short_rows(Context& c) { Rows(c, take_plan(c).kept).short_program(); }
+void lower_long_rows(Context& c) { Rows(c, take_plan(c).kept).long_program(); }
+void lower_rows_split(Context& c) { Rows(c, take_plan(c).kept).split_program(); }
+void lower_rows_in_block(Context& c) { lower_rows_in_block(c, take_plan(c).row); }
 
 }  // namespace tenon::passes::gpu

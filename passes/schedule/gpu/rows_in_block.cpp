@@ -23,7 +23,7 @@ constexpr int64_t kChainsOfBlock = ir::kLaneBlock / kChainSpan;
 
 // A value gives its place to one that is computed where it is needed last.
 void find_places(const ir::Kernel& kernel, const ReduceLoops& plan, BlockRow& row) {
-  const auto has = [](const std::vector<Value>& values, Value v) { return std::find(values.begin(), values.end(), v) != values.end(); };
+  const auto has = [](const std::vector<Value>& values, Value v) { return std::ranges::find(values, v) != values.end(); };
   std::vector<int> last_of_place;
   for (int l = 0; l < plan.loops; ++l) {
     for (Value v : plan.carried) {
@@ -86,8 +86,7 @@ class RowsInBlock : RowGroups {
       c_.in_scope([&] {
         prepare(full(l));
         carry_ = in_thread_;
-        c_.loop(
-            c_.literal(0), c_.literal(row_.in_registers), 1, [&](ValueId round) { chain(l, round, false); }, true);
+        c_.unrolled(row_.in_registers, [&](ValueId round) { chain(l, round, false); });
         carry_ = in_shared_;
         if (row_.shared_slots() > 0) {
           c_.loop(c_.literal(row_.in_registers), c_.literal(row_.rounds), 1, [&](ValueId round) { chain(l, round, true); });
@@ -99,7 +98,7 @@ class RowsInBlock : RowGroups {
       b_.barrier();
       for (Value v : reductions(l)) {
         const auto first = [&] { return c_.reducer(v).load(partials_.at(v), c_.literal(0)); };
-        blocks_ > 1 ? fold_partials(v, -1, nest_.size(blocks_)) : nest_.set(v, c_.reducer(v).result(first()));
+        blocks_ > 1 ? fold_partials(v, kZero, nest_.size(blocks_)) : nest_.set(v, c_.reducer(v).result(first()));
       }
     }
     emit_row(plan_.loops, c_.thread());
@@ -113,8 +112,8 @@ class RowsInBlock : RowGroups {
     for (DType dtype : row_.places) {
       const std::string name = "kept" + std::to_string(buffers.size());
       const bool more = row_.shared_slots() > 0;
-      buffers.emplace_back(b_.add_buffer({name, dtype, Space::Local, -1, row_.slots()}),
-                           more ? b_.add_buffer({name + "_more", dtype, Space::Shared, -1, row_.shared_slots()}) : -1);
+      buffers.emplace_back(c_.fixed_buffer(name, dtype, Space::Local, row_.slots()),
+                           more ? c_.fixed_buffer(name + "_more", dtype, Space::Shared, row_.shared_slots()) : kNone);
     }
     for (const auto& [v, place] : row_.place_of) std::tie(in_thread_[v], in_shared_[v]) = buffers[place];
   }
@@ -127,10 +126,10 @@ class RowsInBlock : RowGroups {
       for (size_t r = 0; r < reductions(l).size(); ++r) {
         const Value v = reductions(l)[r];
         const std::string number = std::to_string(v);
-        partials_[v] = c_.reducer(v).buffers("blocks" + number, Space::Shared, -1, blocks);
-        chain_[v] = c_.reducer(v).buffers("chain" + number, Space::Local, -1, row_.lanes);
+        partials_[v] = c_.reducer(v).buffers("blocks" + number, Space::Shared, blocks);
+        chain_[v] = c_.reducer(v).buffers("chain" + number, Space::Local, row_.lanes);
         auto [place, fresh] = places.try_emplace(chain_place(c_.kernel, v, r));
-        if (fresh) place->second = c_.reducer(v).buffers("chains" + number, Space::Shared, -1, row_.chains() * kLanes);
+        if (fresh) place->second = c_.reducer(v).buffers("chains" + number, Space::Shared, row_.chains() * kLanes);
         chains_[v] = place->second;
       }
     }
@@ -145,18 +144,14 @@ class RowsInBlock : RowGroups {
     };
     for (Value v : reductions(l)) start_chain(v);
     const bool ragged = row_.chains() * kChainSpan != length_;
-    c_.loop(
-        c_.literal(0), c_.literal(ir::kReduceChain), 1,
-        [&](ValueId step) {
-          const ValueId first = c_.add(begin, c_.mul(step, c_.literal(kLanes)));
-          const ValueId of_round = in_shared ? c_.sub(round, c_.literal(row_.in_registers)) : round;
-          const ValueId slot = c_.add(c_.mul(of_round, c_.literal(ir::kReduceChain)), step);
-          const ValueId place = in_shared
-                                    ? c_.add(c_.mul(slot, c_.literal(threads_ * row_.lanes)), c_.mul(c_.thread(), c_.literal(row_.lanes)))
-                                    : c_.mul(slot, c_.literal(row_.lanes));
-          nest_.when(ragged ? c_.less(first, nest_.extent(lane_)) : -1, [&] { elements(l, first, place, in_shared); });
-        },
-        true);
+    c_.unrolled(ir::kReduceChain, [&](ValueId step) {
+      const ValueId first = c_.add(begin, c_.mul(step, c_.literal(kLanes)));
+      const ValueId of_round = in_shared ? c_.sub(round, c_.literal(row_.in_registers)) : round;
+      const ValueId slot = c_.add(c_.mul(of_round, c_.literal(ir::kReduceChain)), step);
+      const ValueId place = in_shared ? c_.add(c_.mul(slot, c_.literal(threads_ * row_.lanes)), c_.mul(c_.thread(), c_.literal(row_.lanes)))
+                                      : c_.mul(slot, c_.literal(row_.lanes));
+      nest_.when(ragged ? c_.less(first, nest_.extent(lane_)) : kAlways, [&] { elements(l, first, place, in_shared); });
+    });
     for (Value v : reductions(l)) {
       const Accumulator sums = c_.reducer(v).load(chain_.at(v), c_.literal(0), static_cast<int>(row_.lanes));
       c_.reducer(v).store(chains_.at(v), c_.add(c_.mul(number, c_.literal(kLanes)), first_lane_), sums);
@@ -168,29 +163,29 @@ class RowsInBlock : RowGroups {
     const auto take_all = [&](ValueId part, ValueId position) {
       for (Value v : reductions(l)) {
         Reducer reduce = c_.reducer(v);
-        Accumulator next{nest_.get(nest_.instr(v).args[0]), -1};
+        Accumulator next{nest_.get(nest_.instr(v).args[0])};
         if (reduce.has_index()) next.beside = nest_.position(position);
         reduce.store(chain_.at(v), part, reduce.combine(reduce.load(chain_.at(v), part), next));
       }
     };
-    if (!quads_) {
+    if (!in_vectors_) {
       nest_.bind(lane_, first);
       point(l, full(l), [&](int) { return place; });
       return take_all(c_.literal(0), first);
     }
-    Quads quads(c_);
+    VectorAccess access(c_);
     if (in_shared) {
       for (Value v : plan_.carried_in[l]) {
-        if (carry_.count(v) != 0) quads.read(v, carry_.at(v), place);
+        if (carry_.count(v) != 0) access.read(v, carry_.at(v), place);
       }
     }
-    const std::vector<Value> single = through(quads, l, first);
+    const std::vector<Value> single = through(access, l, first);
     if (in_shared) {
       for (Value v : full(l)) {
-        if (carry_.count(v) != 0) quads.write(v, carry_.at(v), place);
+        if (carry_.count(v) != 0) access.write(v, carry_.at(v), place);
       }
     }
-    quads.each([&](ValueId k) {
+    access.each([&](ValueId k) {
       const ValueId position = c_.add(first, k);
       nest_.bind(lane_, position);
       if (in_shared) {
@@ -236,7 +231,7 @@ class RowsInBlock : RowGroups {
   const BlockRow& row_;
   std::map<Value, int32_t> in_thread_, in_shared_;      // where kept values are
   std::map<Value, AccumulatorBuffers> chain_, chains_;  // a thread's chain of each lane; shared: of all
-  ValueId chain_group_ = -1, first_lane_ = -1;
+  ValueId chain_group_ = kNone, first_lane_ = kNone;
 };
 
 }  // namespace
@@ -247,13 +242,13 @@ int64_t BlockRow::slots() const { return in_registers * ir::kReduceChain * lanes
 int64_t BlockRow::shared_slots() const { return (rounds - in_registers) * ir::kReduceChain * threads * lanes; }
 
 std::optional<BlockRow> block_row(const ir::Kernel& kernel, const ir::GpuTarget& target, const ReduceLoops& plan, int64_t length,
-                                  bool quads) {
+                                  bool vectors) {
   constexpr int64_t kLeast = 128, kMost = 1024, kOfThread = 16, kManyScalars = 16;
   // Each scalar takes a register of each thread: with many of them (random numbers) half the threads have twice the registers.
-  const auto scalars = std::count_if(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& in) { return in.op == Op::Scalar; });
+  const auto scalars = std::ranges::count_if(kernel.instrs, [](const Instr& in) { return in.op == Op::Scalar; });
   const int64_t wider = scalars > kManyScalars ? 2 : 1;
   BlockRow row;
-  row.lanes = quads ? kQuad : 1;
+  row.lanes = vectors ? kVector : 1;
   find_places(kernel, plan, row);
   for (const std::vector<Value>& loop : plan.reductions) {
     for (Value v : loop) {

@@ -23,7 +23,7 @@ struct BlockRow {
 
 // How a block keeps rows of this length, if it can: a reduction may take chains apart.
 std::optional<BlockRow> block_row(const ir::Kernel& kernel, const ir::GpuTarget& target, const ReduceLoops& plan, int64_t length,
-                                  bool quads);
+                                  bool vectors);
 void lower_rows_in_block(Context& c, const BlockRow& row);
 
 }  // namespace tenon::passes::gpu

@@ -18,7 +18,6 @@
 
 #include "passes/schedule/gpu/scan.h"
 #include "passes/schedule/gpu/thread_group.h"
-#include "passes/schedule/staged.h"
 
 namespace tenon::passes::gpu {
 
@@ -28,11 +27,6 @@ constexpr int64_t kItems = 4;        // elements a thread has of a tile
 constexpr int64_t kWarpLine = 512;   // longer lines are a block's
 constexpr int64_t kFewestTiles = 4;  // of a piece: less is not worth a phase
 constexpr int64_t kBlocks = 4;       // of pieces, on each multiprocessor
-
-// All values that are computed in one loop and needed in a later one stay in registers, except indices (IndexOf).
-ReduceLoops loops_in_registers(const ir::Kernel& kernel) {
-  return plan_loops(kernel, [&](Value v) { return kernel.instr(v).op != Op::IndexOf; });
-}
 
 // How threads take lines.
 struct Shape {
@@ -58,39 +52,28 @@ Shape shape_of(const ir::Kernel& kernel, const ir::GpuTarget& target) {
   return s;
 }
 
-class ScanGroups : Staged {
+class ScanGroups : Scan {
  public:
-  explicit ScanGroups(Context& c)
-      : Staged(c, c.loops),
-        c_(c),
-        lines_(c.axes(AxisKind::Parallel)),
-        serial_(c.axes(AxisKind::Serial).front()),
-        count_(c.product(lines_)),
-        length_(c.extent(serial_)),
-        warps_(c.target.threads / kWarp),
-        shape_(shape_of(c.kernel, c.target)) {
+  ScanGroups(Context& c, const Shape& shape) : Scan(c, shape.pieces), warps_(c.target.threads / kWarp), shape_(shape) {
     for (Value v : plan_.carried) keep(v);
     for (const std::vector<Value>& scans : plan_.reductions) {
       for (Value v : scans) keep_scan(v);
-      loops_ += scans.empty() ? 0 : 1;
     }
   }
 
   void lower() {
-    for (int l = 0; l < loops_ && shape_.pieces.count > 1; ++l) phase("totals" + std::to_string(l), l, false);
+    for (int l = 0; l < scan_loops_ && is_split(); ++l) phase("totals" + std::to_string(l), l, false);
     phase("lines", plan_.loops - 1, true);
   }
 
  private:
-  void each(Value, const std::function<void(int)>& f) override { f(0); }
-
   void keep(Value v) {
-    if (kept_.count(v) == 0) kept_[v] = b_.add_buffer({"kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, -1, shape_.items});
+    if (kept_.count(v) == 0) kept_[v] = c_.fixed_buffer("kept" + std::to_string(v), nest_.instr(v).dtype, Space::Local, shape_.items);
   }
   void keep_scan(Value v) {
     keep(v);
-    if (shape_.is_block) totals_[v] = c_.reducer(v).buffers("totals" + std::to_string(v), Space::Shared, -1, 2 * warps_);
-    if (shape_.pieces.count > 1) of_pieces_[v] = c_.partials(v, Space::Global, count_ * shape_.pieces.count);
+    if (shape_.is_block) totals_[v] = c_.reducer(v).buffers("totals" + std::to_string(v), Space::Shared, 2 * warps_);
+    if (is_split()) of_pieces_[v] = c_.partials(v, Space::Global, count_ * pieces_.count);
   }
 
   // body() by the group's first thread.
@@ -100,23 +83,23 @@ class ScanGroups : Staged {
     nest_.when(within_ < 0 ? first : b_.op(Op::And, {first, within_}), body);
   }
 
-  // The loops up to `last` for each line. What is stored, if not `stores`, is the totals of its scans.
+  // The loops up to `last` for each line. Stores the totals of its scans if not `stores`.
   void phase(std::string name, int last, bool stores) {
     const int64_t together = c_.target.threads / shape_.group;
-    ValueId line = c_.begin_phase(std::move(name), shape_.is_block ? count_ * shape_.pieces.count : ceil_div(count_, together)), piece = -1;
-    if (shape_.pieces.count > 1) std::tie(line, piece) = c_.divide(line, nest_.size(shape_.pieces.count));
+    const auto [line, piece] =
+        piece_of(c_.begin_phase(std::move(name), shape_.is_block ? count_ * pieces_.count : ceil_div(count_, together)));
     bind_group(line, together);
     carry_ = read_up_to(last);
     emit_values(0);
     if (stores && has_stores(0)) {
-      const ValueId first = piece < 0 ? -1 : b_.op(Op::Eq, {piece, c_.literal(0)});
+      const ValueId first = piece < 0 ? kAlways : b_.op(Op::Eq, {piece, c_.literal(0)});
       nest_.when(first, [&] { once([&] { emit_stores(0); }); });
     }
     for (int l = 0; l <= last; ++l) {
       for (Value v : reductions(l)) carries_[v] = c_.reducer(v).open(c_.reducer(v).identity());
     }
-    for (int l = 0; l < (stores ? loops_ : last) && piece >= 0; ++l) {
-      for (Value v : reductions(l)) add_earlier(v, c_.mul(line_, nest_.size(shape_.pieces.count)), piece);
+    for (int l = 0; l < (stores ? scan_loops_ : last) && piece >= 0; ++l) {
+      for (Value v : reductions(l)) add_earlier(v, c_.mul(line_, nest_.size(pieces_.count)), piece);
     }
     const auto loops = [&](ValueId base) {
       for (int l = 0; l <= last; ++l) {
@@ -126,15 +109,13 @@ class ScanGroups : Staged {
     };
     if (length_ <= shape_.tile) {
       loops(c_.literal(0));
-    } else if (piece < 0) {
-      c_.loop(c_.literal(0), nest_.extent(serial_), shape_.tile, loops);
     } else {
-      const ValueId of_piece = nest_.size(shape_.pieces.steps * shape_.tile), begin = c_.mul(piece, of_piece);
-      c_.loop(begin, c_.piece_end(begin, of_piece, nest_.extent(serial_)), shape_.tile, loops);
+      const auto [begin, end] = ends_of(piece, pieces_.steps * shape_.tile);
+      c_.loop(begin, end, shape_.tile, loops);
     }
     if (!stores) {
-      once([&] {
-        const ValueId place = c_.add(c_.mul(line_, nest_.size(shape_.pieces.count)), piece);
+      once([&, piece = piece] {
+        const ValueId place = c_.add(c_.mul(line_, nest_.size(pieces_.count)), piece);
         for (Value v : reductions(last)) c_.reducer(v).store(of_pieces_.at(v), place, c_.reducer(v).read(carries_.at(v)));
       });
     }
@@ -173,32 +154,26 @@ class ScanGroups : Staged {
 
   // This thread's elements of a tile, and what its scans begin from; past the end that is their identity.
   void elements(int l, ValueId base, bool stores) {
-    std::vector<Value> instrs;
-    for (Value v : full(l)) {
-      if (stores || nest_.instr(v).op != Op::Store) instrs.push_back(v);
-    }
-    c_.loop(
-        c_.literal(0), c_.literal(shape_.items), 1,
-        [&](ValueId item) {
-          const ValueId position = c_.add(c_.add(base, first_), c_.mul(item, c_.literal(kWarp)));
-          ValueId inside = within_;
-          if (length_ % shape_.tile != 0) {
-            inside = c_.less(position, nest_.extent(serial_));
-            if (within_ >= 0) inside = b_.op(Op::And, {inside, within_});
-          }
-          for (Value v : reductions(l)) {
-            if (inside >= 0) b_.store(kept_.at(v), item, c_.reducer(v).identity().value);
-          }
-          nest_.when(inside, [&] {
-            nest_.bind(serial_, position);
-            point(l, instrs, [&](int) { return item; });
-            for (Value v : reductions(l)) b_.store(kept_.at(v), item, nest_.get(nest_.instr(v).args[0]));
-          });
-        },
-        true);
+    const std::vector<Value> instrs = of_element(l, stores);
+    c_.unrolled(shape_.items, [&](ValueId item) {
+      const ValueId position = c_.add(c_.add(base, first_), c_.mul(item, c_.literal(kWarp)));
+      ValueId inside = within_;
+      if (length_ % shape_.tile != 0) {
+        inside = c_.less(position, nest_.extent(serial_));
+        if (within_ >= 0) inside = b_.op(Op::And, {inside, within_});
+      }
+      for (Value v : reductions(l)) {
+        if (inside >= 0) b_.store(kept_.at(v), item, c_.reducer(v).identity().value);
+      }
+      nest_.when(inside, [&] {
+        nest_.bind(serial_, position);
+        point(l, instrs, [&](int) { return item; });
+        for (Value v : reductions(l)) b_.store(kept_.at(v), item, nest_.get(nest_.instr(v).args[0]));
+      });
+    });
   }
 
-  ValueId combine(Value v, ValueId a, ValueId b) { return c_.reducer(v).combine({a, -1}, {b, -1}).value; }
+  ValueId combine(Value v, ValueId a, ValueId b) { return c_.reducer(v).combine({a}, {b}).value; }
 
   // x of this thread after those of the group's threads in the warp before it.
   ValueId scan_in_warp(Value v, ValueId x) {
@@ -212,29 +187,24 @@ class ScanGroups : Staged {
     for (Value v : reductions(l)) {
       const bool alone = !shape_.is_block && length_ <= shape_.group;
       const ValueId so_far = shape_.is_block ? b_.var(c_.reducer(v).identity().value) : carries_.at(v).value;
-      c_.loop(
-          c_.literal(0), c_.literal(shape_.items), 1,
-          [&](ValueId item) {
-            ValueId x = scan_in_warp(v, b_.load(kept_.at(v), item, 1));
-            if (!alone) {
-              x = combine(v, b_.get(so_far), x);
-              b_.set(so_far, shuffled(b_, x, last_thread));
-            }
-            b_.store(kept_.at(v), item, x);
-          },
-          true);
+      c_.unrolled(shape_.items, [&](ValueId item) {
+        ValueId x = scan_in_warp(v, b_.load(kept_.at(v), item, 1));
+        if (!alone) {
+          x = combine(v, b_.get(so_far), x);
+          b_.set(so_far, shuffled(b_, x, last_thread));
+        }
+        b_.store(kept_.at(v), item, x);
+      });
       runs[v] = so_far;
     }
     if (!shape_.is_block || reductions(l).empty()) return;
-    // Tiles take turns with two sets of places: whoever writes one has met all that read it.
+    // Tiles take turns with two sets of places: a thread that writes one has met all that read it.
     const ValueId turn = c_.divide(b_.quotient(base, c_.literal(shape_.tile)), c_.literal(2)).second;
     const ValueId places = c_.mul(turn, c_.literal(warps_));
     leave_totals(reductions(l), places, [&](Value v) { return b_.get(runs.at(v)); });
     for (Value v : reductions(l)) {
       const ValueId before = take_totals(v, places);
-      c_.loop(
-          c_.literal(0), c_.literal(shape_.items), 1,
-          [&](ValueId item) { b_.store(kept_.at(v), item, combine(v, before, b_.load(kept_.at(v), item, 1))); }, true);
+      c_.unrolled(shape_.items, [&](ValueId item) { b_.store(kept_.at(v), item, combine(v, before, b_.load(kept_.at(v), item, 1))); });
     }
   }
 
@@ -271,12 +241,8 @@ class ScanGroups : Staged {
     });
   }
 
-  Context& c_;
-  std::vector<int> lines_;
-  int serial_;
-  int64_t count_, length_, warps_;
+  const int64_t warps_;
   const Shape shape_;
-  int loops_ = 0;                                  // that have scans
   std::map<Value, int32_t> kept_;                  // registers: values that a later loop reads, and scans
   std::map<Value, AccumulatorBuffers> totals_;     // of a tile's warps, twice
   std::map<Value, AccumulatorBuffers> of_pieces_;  // [line, piece]
@@ -285,16 +251,20 @@ class ScanGroups : Staged {
     ValueId back, has;  // the thread at a distance, and whether the group has it
   };
   std::vector<Step> steps_;
-  ValueId warp_ = -1, lane_in_warp_ = -1, lane_ = -1, line_ = -1, within_ = -1, first_ = -1;
+  ValueId warp_ = kNone, lane_in_warp_ = kNone, lane_ = kNone, line_ = kNone, within_ = kAlways, first_ = kNone;
 };
 
 }  // namespace
 
-LinePieces pieces_of_groups(const ir::Kernel& kernel, const ir::GpuTarget& target) { return shape_of(kernel, target).pieces; }
+Choice choose_scan_in_groups(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  const Shape shape = shape_of(kernel, target);
+  return {shape.pieces.count > 1 ? ScanProgram::GroupsSplit : ScanProgram::Groups, shape};
+}
 
+// All values that are computed in one loop and needed in a later one stay in registers, except indices (IndexOf).
 void scan_in_groups(Context& c) {
-  c.loops = loops_in_registers(c.kernel);
-  ScanGroups(c).lower();
+  c.loops = plan_loops(c.kernel, [&](Value v) { return c.kernel.instr(v).op != Op::IndexOf; });
+  ScanGroups(c, std::any_cast<const Shape&>(c.plan)).lower();
 }
 
 }  // namespace tenon::passes::gpu

@@ -24,7 +24,6 @@
 #include <tuple>
 
 #include "passes/schedule/gpu/scan.h"
-#include "passes/schedule/staged.h"
 
 namespace tenon::passes::gpu {
 
@@ -48,15 +47,15 @@ int64_t power_of_two_to(int64_t n) { return static_cast<int64_t>(std::bit_floor(
 
 // Whether lines can be cut: not if some scan has one order only.
 bool is_cuttable(const ir::Kernel& kernel) {
-  return std::all_of(kernel.instrs.begin(), kernel.instrs.end(), [](const Instr& i) {
+  return std::ranges::all_of(kernel.instrs, [](const Instr& i) {
     return !ir::is_scan(i.op) || ir::scan_is_associative(i.op, i.dtype) || ir::scan_by_runs(i.op, i.dtype);
   });
 }
 
 ReduceLoops loops_of(const ir::Kernel& kernel) {
-  const std::vector<bool> dear = dear_values(kernel);
+  const std::vector<bool> costly = costly_values(kernel);
   const auto is_overwritten = [&](const Instr& load) { return load.op == Op::Load && kernel.buffer(load.slot).role == ir::Role::InOut; };
-  return plan_loops(kernel, [&](Value v) { return dear[v] || is_overwritten(kernel.instr(v)); });
+  return plan_loops(kernel, [&](Value v) { return costly[v] || is_overwritten(kernel.instr(v)); });
 }
 
 // What has a tile: values that a later loop reads, and scans.
@@ -108,23 +107,22 @@ TileShape choose_tile(const ir::Kernel& kernel, const ir::GpuTarget& target, con
   return tile;
 }
 
-class Tiles : Staged {
+struct TilePlan {
+  ReduceLoops loops;
+  TileShape tile = {};
+};
+
+class Tiles : Scan {
  public:
-  explicit Tiles(Context& c)
-      : Staged(c, c.loops),
-        c_(c),
+  Tiles(Context& c, const TileShape& tile)
+      : Scan(c, tile.pieces),
         along_(lies_along_lines(c.kernel)),
-        lines_(c.axes(AxisKind::Parallel)),
-        serial_(c.axes(AxisKind::Serial).front()),
-        count_(c.product(lines_)),
-        length_(c.extent(serial_)),
         blocks_(ceil_div(length_, ir::kScanBlock)),
         by_runs_(scans_by_runs(c.kernel)),
-        tile_(choose_tile(c.kernel, c.target, c.loops)) {
-    for (const std::vector<Value>& scans : plan_.reductions) loops_ += scans.empty() ? 0 : 1;
+        tile_(tile) {
     c_.out.tree.resident = tile_.resident;
     const auto buffer = [&](const char* name, Value v, Space space, int64_t count) {
-      return b_.add_buffer({name + std::to_string(v), nest_.instr(v).dtype, space, -1, count});
+      return c_.fixed_buffer(name + std::to_string(v), nest_.instr(v).dtype, space, count);
     };
     for (Value v : kept_values(plan_)) kept_[v] = buffer("kept", v, Space::Shared, tile_.rows * pitch());
     ahead_ = std::min(kAhead, tile_.row);
@@ -132,25 +130,21 @@ class Tiles : Staged {
       for (Value v : scans) {
         read_[v] = buffer("ahead", v, Space::Local, ahead_);
         if (!goes_by_runs(v)) continue;
-        if (tile_.runs > 1 || tile_.pieces.count > 1) totals_[v] = buffer("totals", v, Space::Shared, tile_.rows);
-        if (tile_.pieces.count > 1) sums_[v] = c_.partials(v, Space::Global, count_ * blocks_).value;
+        if (tile_.runs > 1 || is_split()) totals_[v] = buffer("totals", v, Space::Shared, tile_.rows);
+        if (is_split()) sums_[v] = c_.partials(v, Space::Global, count_ * blocks_).value;
       }
     }
   }
 
   void lower() {
-    if (tile_.pieces.count > 1) {
-      for (int l = 0; l < loops_; ++l) {
-        phase("totals" + std::to_string(l), l, false);
-        starts("starts" + std::to_string(l), l);
-      }
+    for (int l = 0; l < scan_loops_ && is_split(); ++l) {
+      phase("totals" + std::to_string(l), l, false);
+      starts("starts" + std::to_string(l), l);
     }
     phase("lines", plan_.loops - 1, true);
   }
 
  private:
-  void each(Value, const std::function<void(int)>& f) override { f(0); }
-
   // All scans of a kernel with runs go by them if their bits allow it.
   bool goes_by_runs(Value v) const {
     const Instr& scan = nest_.instr(v);
@@ -161,10 +155,9 @@ class Tiles : Staged {
   ValueId row_of(ValueId run, ValueId in_block) { return c_.add(c_.mul(run, c_.literal(tile_.together)), in_block); }
   ValueId place_of(ValueId row, ValueId position) { return c_.add(c_.mul(row, c_.literal(pitch())), position); }
 
-  // The loops up to `last` for each line, or piece of one. What is stored, if not `stores`, is the sums of the scan blocks.
+  // The loops up to `last` for each line, or piece of one. Stores the sums of the scan blocks if not `stores`.
   void phase(std::string name, int last, bool stores) {
-    ValueId group = c_.begin_phase(std::move(name), ceil_div(count_, tile_.together) * tile_.pieces.count), piece = -1;
-    if (tile_.pieces.count > 1) std::tie(group, piece) = c_.divide(group, nest_.size(tile_.pieces.count));
+    const auto [group, piece] = piece_of(c_.begin_phase(std::move(name), ceil_div(count_, tile_.together) * pieces_.count));
     first_line_ = c_.mul(group, c_.literal(tile_.together));
     carry_.clear();
     for (int l = 0; l <= last; ++l) {
@@ -176,11 +169,7 @@ class Tiles : Staged {
       for (Value v : reductions(l)) open(v, stores || l < last);
     }
     ValueId begin = c_.literal(0), end = nest_.extent(serial_);
-    if (piece >= 0) {
-      const ValueId of_piece = nest_.size(tile_.pieces.steps * ir::kScanBlock);
-      begin = c_.mul(piece, of_piece);
-      end = c_.piece_end(begin, of_piece, end);
-    }
+    if (piece >= 0) std::tie(begin, end) = ends_of(piece, pieces_.steps * ir::kScanBlock);
     c_.loop(begin, end, tile_.width, [&](ValueId base) {
       for (int l = 0; l <= last; ++l) {
         elements(l, base, stores);
@@ -202,14 +191,14 @@ class Tiles : Staged {
       return;
     }
     ScanLine::Earlier earlier;
-    if (tile_.pieces.count > 1 && is_started) {
+    if (is_split() && is_started) {
       earlier = [this, v](ValueId at) { return b_.load(sums_.at(v), block_of_line(at), 1); };
-    } else if (tile_.pieces.count > 1) {
+    } else if (is_split()) {
       earlier = [this, v](ValueId) { return c_.reducer(v).identity().value; };
     }
     by_run_.try_emplace(v, c_, v, 1, length_, std::move(earlier));
   }
-  // Where the scan block that `at` is in has its sum, for this thread's line. Past the last line it is the last one.
+  // Where the scan block that `at` is in has its sum, for this thread's line. A line past the last one is the last one.
   ValueId block_of_line(ValueId at) {
     ValueId line = c_.add(first_line_, c_.thread());
     if (count_ % tile_.together != 0) line = c_.minimum(line, c_.sub(nest_.size(count_), c_.literal(1)));
@@ -234,18 +223,14 @@ class Tiles : Staged {
     const bool unrolls =
         tile_.together * tile_.width % c_.target.threads == 0 && c_.kernel.instrs.size() <= kUnrolled;  // all loads are under way at once
     if (!unrolls) return c_.loop(c_.thread(), count, c_.target.threads, with);
-    c_.loop(
-        c_.literal(0), count, c_.target.threads, [&](ValueId first) { with(c_.add(first, c_.thread())); }, true);
+    c_.unrolled(c_.literal(0), count, c_.target.threads, [&](ValueId first) { with(c_.add(first, c_.thread())); });
   }
 
   void elements(int l, ValueId base, bool stores) {
-    std::vector<Value> instrs;
-    for (Value v : full(l)) {
-      if (stores || nest_.instr(v).op != Op::Store) instrs.push_back(v);
-    }
+    const std::vector<Value> instrs = of_element(l, stores);
     each_element([&](const Element& e) {
       const ValueId line = c_.add(first_line_, e.in_block), position = c_.add(base, e.in_tile);
-      const ValueId before_end = length_ % tile_.width == 0 ? -1 : c_.less(position, nest_.extent(serial_));
+      const ValueId before_end = length_ % tile_.width == 0 ? kAlways : c_.less(position, nest_.extent(serial_));
       nest_.when(c_.below(line, count_, tile_.together), [&] {
         nest_.when(before_end, [&] {
           nest_.bind_linear(lines_, line);
@@ -261,17 +246,15 @@ class Tiles : Staged {
     });
   }
 
-  // step(x) for what is kept in a row, up to `end`; what it gives stands there then. What lies past a line's end is walked too, to
-  // the end of the last few, and read by nobody.
+  // step(x) for what is kept in a row, up to `end`; what it gives stands there then. The walk goes past a line's end, to
+  // the end of the last few, which nothing reads.
   template <typename Step>
   void walk_row(Value v, ValueId row, ValueId end, const Step& step) {
     const ValueId zero = c_.literal(0), few = c_.literal(ahead_), first = c_.mul(row, c_.literal(pitch()));
     c_.loop(zero, end, ahead_, [&](ValueId from) {
       const ValueId place = c_.add(first, from);
-      c_.loop(
-          zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(kept_.at(v), c_.add(place, k), 1)); }, true);
-      c_.loop(
-          zero, few, 1, [&](ValueId k) { b_.store(kept_.at(v), c_.add(place, k), step(b_.load(read_.at(v), k, 1))); }, true);
+      c_.unrolled(zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(kept_.at(v), c_.add(place, k), 1)); });
+      c_.unrolled(zero, few, 1, [&](ValueId k) { b_.store(kept_.at(v), c_.add(place, k), step(b_.load(read_.at(v), k, 1))); });
     });
   }
   // The end of a row that begins at a position, in lines of `length`.
@@ -284,7 +267,7 @@ class Tiles : Staged {
     for (Value v : reductions(l)) {
       if (!goes_by_runs(v)) {
         nest_.when(has_line(), [&] {
-          const auto step = [&](ValueId x) { return c_.reducer(v).take(registers_.at(v), {x, -1}).value; };
+          const auto step = [&](ValueId x) { return c_.reducer(v).take(registers_.at(v), {x}).value; };
           if (tile_.runs == 1) return walk_row(v, c_.thread(), row_end(), step);
           c_.loop(c_.literal(0), c_.literal(tile_.runs), 1, [&](ValueId run) {
             walk_row(v, row_of(run, c_.thread()), end_of_row(c_.add(base, c_.mul(run, c_.literal(tile_.row))), length), step);
@@ -325,7 +308,7 @@ class Tiles : Staged {
       const Accumulator sum = reduce.open(reduce.identity());
       const ValueId run = exclusive ? c_.thread() : b_.quotient(c_.thread(), c_.literal(tile_.together));
       walk_row(v, c_.thread(), end_of_row(c_.add(base, c_.mul(run, c_.literal(tile_.row))), length), [&](ValueId x) {
-        const ValueId before = reduce.read(sum).value, after = reduce.take(sum, {x, -1}).value;
+        const ValueId before = reduce.read(sum).value, after = reduce.take(sum, {x}).value;
         return exclusive ? before : after;
       });
       b_.store(totals_.at(v), c_.thread(), reduce.read(sum).value);
@@ -337,15 +320,13 @@ class Tiles : Staged {
   void pass_totals(Value v, int64_t count, const Row& row, const Pass& pass) {
     const ValueId zero = c_.literal(0), few = c_.literal(std::min(ahead_, count));
     c_.loop(zero, c_.literal(count), std::min(ahead_, count), [&](ValueId from) {
-      c_.loop(
-          zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(totals_.at(v), row(c_.add(from, k)), 1)); }, true);
-      c_.loop(
-          zero, few, 1, [&](ValueId k) { b_.store(totals_.at(v), row(c_.add(from, k)), pass(b_.load(read_.at(v), k, 1))); }, true);
+      c_.unrolled(zero, few, 1, [&](ValueId k) { b_.store(read_.at(v), k, b_.load(totals_.at(v), row(c_.add(from, k)), 1)); });
+      c_.unrolled(zero, few, 1, [&](ValueId k) { b_.store(totals_.at(v), row(c_.add(from, k)), pass(b_.load(read_.at(v), k, 1))); });
     });
   }
 
   ValueId after_earlier(Value v, ValueId row, ValueId place) {
-    return c_.reducer(v).combine({b_.load(totals_.at(v), row, 1), -1}, {b_.load(kept_.at(v), place, 1), -1}).value;
+    return c_.reducer(v).combine({b_.load(totals_.at(v), row, 1)}, {b_.load(kept_.at(v), place, 1)}).value;
   }
 
   void add_earlier_runs(int l) {
@@ -393,7 +374,7 @@ class Tiles : Staged {
               v, tile_.rows, [](ValueId row) { return row; },
               [&](ValueId total) {
                 const ValueId before = reduce.read(spans).value;
-                reduce.take(spans, {total, -1});
+                reduce.take(spans, {total});
                 return before;
               });
         });
@@ -404,14 +385,9 @@ class Tiles : Staged {
     c_.end_phase();
   }
 
-  Context& c_;
-  bool along_;  // neighbours in memory belong to the same line
-  std::vector<int> lines_;
-  int serial_;
-  int64_t count_, length_;
-  int64_t blocks_;  // scan blocks of a line
-  bool by_runs_;
-  int loops_ = 0;  // that have scans
+  const bool along_;      // neighbours in memory belong to the same line
+  const int64_t blocks_;  // scan blocks of a line
+  const bool by_runs_;
   const TileShape tile_;
   int64_t ahead_ = 1;
   std::map<Value, int32_t> kept_;           // the tiles: values that a later loop reads, and scans
@@ -420,18 +396,21 @@ class Tiles : Staged {
   std::map<Value, int32_t> sums_;           // [line, scan block], then what comes before each
   std::map<Value, Accumulator> registers_;  // of a line, its thread's
   std::map<Value, ScanLine> by_run_;        // the same, of those by runs
-  ValueId first_line_ = -1;
+  ValueId first_line_ = kNone;
 };
 
 }  // namespace
 
-LinePieces pieces_of_tiles(const ir::Kernel& kernel, const ir::GpuTarget& target) {
-  return choose_tile(kernel, target, loops_of(kernel)).pieces;
+Choice choose_scan_in_tiles(const ir::Kernel& kernel, const ir::GpuTarget& target) {
+  TilePlan plan{loops_of(kernel)};
+  plan.tile = choose_tile(kernel, target, plan.loops);
+  return {plan.tile.pieces.count > 1 ? ScanProgram::TilesSplit : ScanProgram::Tiles, std::move(plan)};
 }
 
 void scan_in_tiles(Context& c) {
-  c.loops = loops_of(c.kernel);
-  Tiles(c).lower();
+  auto& plan = std::any_cast<TilePlan&>(c.plan);
+  c.loops = std::move(plan.loops);
+  Tiles(c, plan.tile).lower();
 }
 
 }  // namespace tenon::passes::gpu

@@ -25,7 +25,7 @@ class Sums {
 
   // --- the sums to shared memory, `strips` times `strip_rows` rows of the tile
   int strips = 0, strip_rows = 0, pitch = 0;
-  int32_t shared = -1;
+  int32_t shared = kNone;
   virtual void pass(ValueId strip) = 0;
   virtual ValueId row(ValueId strip, ValueId number) = 0;  // the row of the tile that is number `number` there
 
@@ -43,12 +43,12 @@ class ChainSums {
   ChainSums(Context& c, DType dtype, int64_t count, int64_t depth, int64_t chain = ir::kProductChain)
       : c_(c), b_(c.builder), dtype_(dtype), total_(Reducer(c.builder, Op::Sum, dtype).total()), count_(count), chain_(chain) {
     const std::string number = std::to_string(c.out.tree.buffers.size());
-    group_ = b_.add_buffer({"group" + number, dtype, Space::Local, -1, count});
-    if (ir::product_in_groups(dtype, depth, chain)) totals_ = total_.buffers("totals" + number, Space::Local, -1, count);
+    group_ = c_.fixed_buffer("group" + number, dtype, Space::Local, count);
+    if (ir::product_in_groups(dtype, depth, chain)) totals_ = total_.buffers("totals" + number, Space::Local, count);
   }
   bool in_groups() const { return totals_.value >= 0; }
   void begin() {
-    each(count_, [&](ValueId i) {
+    c_.unrolled(count_, [&](ValueId i) {
       b_.store(group_, i, zero());
       if (in_groups()) total_.store(totals_, i, total_.identity());
     });
@@ -58,14 +58,14 @@ class ChainSums {
   ValueId begins_group(ValueId k) { return is_multiple(k, chain_ * ir::kProductGroup); }
   // Adds the `count` chains in `sums` to the groups from number `first` on.
   void add(int32_t sums, int64_t first, int64_t count) {
-    each(count, [&](ValueId i) {
+    c_.unrolled(count, [&](ValueId i) {
       const ValueId at = c_.offset(i, first);
       b_.store(group_, at, c_.add(b_.load(group_, at, 1), b_.load(sums, i, 1)));
     });
   }
   void end_group() {
-    each(count_, [&](ValueId i) {
-      total_.store(totals_, i, total_.combine(total_.load(totals_, i), {b_.load(group_, i, 1), -1}));
+    c_.unrolled(count_, [&](ValueId i) {
+      total_.store(totals_, i, total_.combine(total_.load(totals_, i), {b_.load(group_, i, 1)}));
       b_.store(group_, i, zero());
     });
   }
@@ -74,17 +74,13 @@ class ChainSums {
     if (in_groups()) end_group();
   }
   void give(int32_t sums, int64_t first, int64_t count) {
-    each(count, [&](ValueId i) {
+    c_.unrolled(count, [&](ValueId i) {
       const ValueId at = c_.offset(i, first);
       b_.store(sums, i, in_groups() ? total_.result(total_.load(totals_, at)) : b_.load(group_, at, 1));
     });
   }
 
  private:
-  template <typename Body>
-  void each(int64_t count, const Body& body) {
-    c_.loop(c_.literal(0), c_.literal(count), 1, body, true);
-  }
   ValueId zero() { return b_.constant(ir::constant(dtype_, int64_t{0})); }
   ValueId is_multiple(ValueId k, int64_t of) { return b_.op(Op::Eq, {b_.op(Op::And, {k, c_.literal(of - 1)}), c_.literal(0)}); }
 
@@ -96,11 +92,6 @@ class ChainSums {
   int32_t group_;
   AccumulatorBuffers totals_;
 };
-
-inline ValueId multiply_add(Context& c, ValueId x, ValueId y, ValueId acc) {
-  if (ir::is_float(c.builder.type(acc).dtype)) return c.builder.op(Op::Fma, {x, y, acc});
-  return c.builder.op(Op::Add, {c.builder.op(Op::Mul, {x, y}), acc});
-}
 
 // The operands come with along_depth. k: the axis that is summed over; depth: its extent.
 std::unique_ptr<Sums> sums_of_threads(Context& c, const Tile& tile, int k, const Operand& left, const Operand& right, DType dtype);

@@ -18,8 +18,8 @@ class SumsOfThreads : public Sums {
   SumsOfThreads(Context& c, const Tile& t, int k, const Operand& l, const Operand& r, DType dtype) : Sums(c, t), k_(k), dtype_(dtype) {
     rows_ = part(left, l, "left", t.rows, t.part_rows);
     columns_ = part(right, r, "right", t.columns, t.part_columns);
-    acc_ = b_.add_buffer({"acc0", dtype, Space::Local, -1, count()});
-    shared = b_.add_buffer({"products0", dtype, Space::Shared, -1, int64_t{t.threads()} * t.part_columns});
+    acc_ = c_.fixed_buffer("acc0", dtype, Space::Local, count());
+    shared = b_.add_buffer({"products0", dtype, Space::Shared, kNone, int64_t{t.threads()} * t.part_columns});
     if (ir::product_in_chains(dtype, c.extent(k))) chains_.emplace(c, dtype, count(), c.extent(k));
     strips = t.part_rows;
     strip_rows = t.rows / t.part_rows;
@@ -45,7 +45,7 @@ class SumsOfThreads : public Sums {
     const ValueId zero = c_.literal(0), many = c_.literal(together);
     const ValueId end = ragged ? c_.minimum(c_.sub(c_.nest.extent(k_), k), c_.literal(tile_.depth)) : c_.literal(tile_.depth);
     const ValueId whole = ragged ? c_.mul(b_.quotient(end, many), many) : end;
-    c_.loop(zero, whole, together, [&](ValueId first) { each(together, [&](ValueId i) { multiply_one(c_.add(first, i)); }); });
+    c_.loop(zero, whole, together, [&](ValueId first) { c_.unrolled(together, [&](ValueId i) { multiply_one(c_.add(first, i)); }); });
     if (ragged) c_.loop(whole, end, 1, [&](ValueId at) { multiply_one(at); });
   }
 
@@ -58,7 +58,7 @@ class SumsOfThreads : public Sums {
 
   // One row of each thread's sums.
   void pass(ValueId strip) override {
-    each(tile_.part_rows, [&](ValueId row) { c_.nest.when(b_.op(Op::Eq, {row, strip}), [&] { pass_row(row); }); });
+    c_.unrolled(tile_.part_rows, [&](ValueId row) { c_.nest.when(b_.op(Op::Eq, {row, strip}), [&] { pass_row(row); }); });
   }
 
   ValueId row(ValueId strip, ValueId number) override { return within_tile(rows_, first_of(rows_, number), strip); }
@@ -66,7 +66,7 @@ class SumsOfThreads : public Sums {
  private:
   int64_t count() const { return int64_t{tile_.part_rows} * tile_.part_columns; }  // sums of a thread
   void clear() {
-    each(count(), [&](ValueId i) { b_.store(acc_, i, b_.constant(ir::constant(dtype_, int64_t{0}))); });
+    c_.unrolled(count(), [&](ValueId i) { b_.store(acc_, i, b_.constant(ir::constant(dtype_, int64_t{0}))); });
   }
   void end_chain() {
     chains_->add(acc_, 0, count());
@@ -81,9 +81,9 @@ class SumsOfThreads : public Sums {
   struct Part {
     const Panel* panel = nullptr;
     int width = 0;  // how many
-    int32_t registers = -1;
-    ValueId first = -1;  // the first one, in the tile
-    ValueId base = -1;   // where it lies for the first k of a slice
+    int32_t registers = kNone;
+    ValueId first = kNone;  // the first one, in the tile
+    ValueId base = kNone;   // where it lies for the first k of a slice
     bool in_vectors() const { return width % kVector == 0; }
   };
 
@@ -94,13 +94,8 @@ class SumsOfThreads : public Sums {
     panel.lines = tile_.depth;
     // Neighbouring k go to other banks, and four neighbours stay aligned.
     panel.pitch = width + (!side.along_depth ? 0 : part.in_vectors() ? kVector : 1);
-    part.registers = b_.add_buffer({name + "1", panel.dtype, Space::Local, -1, of_thread});
+    part.registers = c_.fixed_buffer(name + "1", panel.dtype, Space::Local, of_thread);
     return part;
-  }
-
-  template <typename Body>
-  void each(int64_t count, const Body& body) {
-    c_.loop(c_.literal(0), c_.literal(count), 1, body, true);
   }
 
   // Row i of a thread in the tile, `first` being its row 0: four neighbours, then four behind those of all other threads; or
@@ -129,11 +124,11 @@ class SumsOfThreads : public Sums {
   void multiply_one(ValueId k) {
     fetch(rows_, k);
     fetch(columns_, k);
-    each(rows_.width, [&](ValueId i) {
+    c_.unrolled(rows_.width, [&](ValueId i) {
       const ValueId x = b_.load(rows_.registers, i, 1), row = c_.mul(i, c_.literal(columns_.width));
-      each(columns_.width, [&](ValueId j) {
+      c_.unrolled(columns_.width, [&](ValueId j) {
         const ValueId at = c_.add(row, j);
-        b_.store(acc_, at, multiply_add(c_, x, b_.load(columns_.registers, j, 1), b_.load(acc_, at, 1)));
+        b_.store(acc_, at, c_.multiply_add(x, b_.load(columns_.registers, j, 1), b_.load(acc_, at, 1)));
       });
     });
   }
@@ -150,9 +145,9 @@ class SumsOfThreads : public Sums {
   int k_;
   DType dtype_;
   Part rows_, columns_;
-  int32_t acc_ = -1;
+  int32_t acc_ = kNone;
   std::optional<ChainSums> chains_;
-  ValueId down_ = -1;  // the number of the thread's rows among those of the tile
+  ValueId down_ = kNone;  // the number of the thread's rows among those of the tile
 };
 
 }  // namespace

@@ -27,13 +27,13 @@ class SumsOfWarps : public Sums {
     right = panel(r, dtype, t.columns);
     if (ir::product_in_chains(DType::F32, depth, ir::kTileChain)) {
       chains_.emplace(c, DType::F32, int64_t{tiles_down_} * tiles_across_ * ir::kTileLanes, depth, ir::kTileChain);
-      of_tile_ = b_.add_buffer({"chain0", DType::F32, Space::Local, -1, ir::kTileLanes});
+      of_tile_ = c_.fixed_buffer("chain0", DType::F32, Space::Local, ir::kTileLanes);
     }
     zero_filled = true;
     strips = tiles_down_;
     strip_rows = t.rows / t.part_rows * kExtent;
     pitch = t.columns + kPadding;
-    shared = b_.add_buffer({"products0", DType::F32, Space::Shared, -1, int64_t{strip_rows} * pitch});
+    shared = b_.add_buffer({"products0", DType::F32, Space::Shared, kNone, int64_t{strip_rows} * pitch});
   }
 
   void begin() override {
@@ -53,16 +53,13 @@ class SumsOfWarps : public Sums {
 
   void multiply(ValueId slice, ValueId stage) override {
     if (chains_) begin_slice(slice);
-    c_.loop(
-        c_.literal(0), c_.literal(tile_.depth), kExtent,
-        [&](ValueId k) {
-          const std::vector<ValueId> rows = load(left, *read_left_, tiles_down_, first_row_, stage, k);
-          const std::vector<ValueId> columns = load(right, *read_right_, tiles_across_, first_column_, stage, k);
-          for (int i = 0; i < tiles_down_; ++i) {
-            for (int j = 0; j < tiles_across_; ++j) b_.set(acc(i, j), b_.mma(rows[i], columns[j], b_.get(acc(i, j))));
-          }
-        },
-        true);
+    c_.unrolled(c_.literal(0), c_.literal(tile_.depth), kExtent, [&](ValueId k) {
+      const std::vector<ValueId> rows = load(left, *read_left_, tiles_down_, first_row_, stage, k);
+      const std::vector<ValueId> columns = load(right, *read_right_, tiles_across_, first_column_, stage, k);
+      for (int i = 0; i < tiles_down_; ++i) {
+        for (int j = 0; j < tiles_across_; ++j) b_.set(acc(i, j), b_.mma(rows[i], columns[j], b_.get(acc(i, j))));
+      }
+    });
   }
 
   void finish() override {
@@ -78,7 +75,7 @@ class SumsOfWarps : public Sums {
   // One row of each warp's tiles of 16x16.
   void pass(ValueId strip) override {
     for (int i = 0; i < tiles_down_; ++i) {
-      c_.nest.when(tiles_down_ == 1 ? -1 : b_.op(Op::Eq, {strip, c_.literal(i)}), [&] {
+      c_.nest.when(tiles_down_ == 1 ? kAlways : b_.op(Op::Eq, {strip, c_.literal(i)}), [&] {
         for (int j = 0; j < tiles_across_; ++j) pass_tile(b_.get(acc(i, j)), kExtent * j);
       });
     }
@@ -127,7 +124,7 @@ class SumsOfWarps : public Sums {
     for (int i = 0; i < count; ++i) {
       const int64_t row = int64_t{i} * kExtent;
       tiles.push_back(panel.k_innermost ? reader.load(c_, panel.shared, base, first, c_.literal(row), k)
-                                        : reader.load(c_, panel.shared, base, -1, k, c_.offset(first, row)));
+                                        : reader.load(c_, panel.shared, base, kZero, k, c_.offset(first, row)));
     }
     return tiles;
   }
@@ -143,10 +140,10 @@ class SumsOfWarps : public Sums {
   const int tiles_down_, tiles_across_;  // of a warp
   std::vector<ValueId> acc_;             // row by row
   std::optional<ChainSums> chains_;
-  int32_t of_tile_ = -1;                        // the thread's elements of a tile, one by one
-  ValueId first_row_ = -1, first_column_ = -1;  // of the warp, in the tile
+  int32_t of_tile_ = kNone;                           // the thread's elements of a tile, one by one
+  ValueId first_row_ = kNone, first_column_ = kNone;  // of the warp, in the tile
   std::optional<TileReader> read_left_, read_right_;
-  ValueId passed_to_ = -1;  // where the thread's first element of a strip goes
+  ValueId passed_to_ = kNone;  // where the thread's first element of a strip goes
 };
 
 }  // namespace

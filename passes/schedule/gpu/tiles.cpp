@@ -7,7 +7,7 @@
 
 #include "ir/looptree/looptree.h"
 #include "ir/op/sum_order.h"
-#include "passes/schedule/context.h"
+#include "passes/schedule/gpu/context.h"
 
 namespace tenon::passes::gpu {
 

@@ -10,7 +10,6 @@
 
 namespace tenon::passes::gpu {
 
-constexpr int kVector = 4;       // neighbours that a thread reads from shared memory at once
 constexpr int kPadding = 8;      // sums behind each row of what warps pass through shared memory: rows begin in different banks
 constexpr int kFirstMma = 80;    // the compute capability from which on warps multiply tiles of 16x16x16
 constexpr int kPieceBytes = 16;  // that are copied asynchronously at once

@@ -19,7 +19,7 @@ namespace tenon::passes::gpu {
 
 // A part of an axis, which is the sum of its parts' numbers times their strides.
 struct AxisPart {
-  int axis = -1;
+  int axis = kNoAxis;
   int64_t extent = 1, stride = 1;
 };
 

@@ -1,4 +1,5 @@
-#include "passes/schedule/gpu/quads.h"
+// Neighbours read and written as vectors; see vector_access.h.
+#include "passes/schedule/gpu/vector_access.h"
 
 #include <algorithm>
 #include <string>
@@ -32,11 +33,11 @@ bool lies_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, cons
 
 namespace {
 
-int64_t lanes_of_vector(DType dtype, int64_t lanes) { return ir::item_size(dtype) == 2 ? lanes : kQuad; }
+int64_t lanes_of_vector(DType dtype, int64_t lanes) { return ir::item_size(dtype) == 2 ? lanes : kVector; }
 
 }  // namespace
 
-std::vector<ValueId> Quads::load(Context& c, int32_t buffer, ValueId place, int64_t lanes) {
+std::vector<ValueId> VectorAccess::load(Context& c, int32_t buffer, ValueId place, int64_t lanes) {
   const int64_t together = lanes_of_vector(c.builder.tree().buffers[static_cast<size_t>(buffer)].dtype, lanes);
   std::vector<ValueId> vectors;
   for (int64_t first = 0; first < lanes; first += together)
@@ -44,39 +45,46 @@ std::vector<ValueId> Quads::load(Context& c, int32_t buffer, ValueId place, int6
   return vectors;
 }
 
-void Quads::read(Value v, int32_t buffer, ValueId place) { is(v, load(c_, buffer, place, lanes_)); }
+void VectorAccess::read(Value v, int32_t buffer, ValueId place) { is(v, load(c_, buffer, place, lanes_)); }
 
-void Quads::write(Value v, int32_t buffer, ValueId place) {
-  const auto same = std::find_if(writings_.begin(), writings_.end(), [&](const Writing& w) { return w.value == v; });
+void VectorAccess::write(Value v, int32_t buffer, ValueId place) {
+  const auto same = std::ranges::find_if(writings_, [&](const Writing& w) { return w.value == v; });
   const DType dtype = c_.kernel.instr(v).dtype;
-  const int32_t lanes =
-      same != writings_.end()
-          ? same->lanes
-          : c_.builder.add_buffer({"lanes" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, -1, lanes_});
+  const int32_t lanes = same != writings_.end()
+                            ? same->lanes
+                            : c_.fixed_buffer("lanes" + std::to_string(c_.out.tree.buffers.size()), dtype, Space::Local, lanes_);
   writings_.push_back({v, buffer, lanes, place});
 }
 
-void Quads::each(const std::function<void(ValueId k)>& body) {
+void VectorAccess::move(std::span<const Value> accesses, int axis, ValueId first) {
+  c_.in_scope([&] {
+    c_.nest.bind(axis, first);
+    for (Value v : accesses) {
+      const Instr& in = c_.kernel.instr(v);
+      const ValueId place = c_.nest.position_of(v);
+      in.op == Op::Load ? read(v, in.slot, place) : write(in.args[0], in.slot, place);
+    }
+  });
+}
+
+void VectorAccess::each(const std::function<void(ValueId k)>& body) {
   ir::TreeBuilder& b = c_.builder;
   const ValueId zero = c_.literal(0);
-  for (int64_t first = 0; first < lanes_; first += kQuad) {
-    c_.loop(
-        zero, c_.literal(kQuad), 1,
-        [&](ValueId number) {
-          const ValueId k = c_.offset(number, first);
-          for (const Reading& r : readings_) {
-            const DType dtype = c_.kernel.instr(r.value).dtype;
-            const int64_t together = b.type(r.vectors[0]).lanes;
-            const ValueId lane = c_.offset(number, first % together);
-            c_.nest.set(r.value, b.let(Op::Extract, {r.vectors[static_cast<size_t>(first / together)], lane}, {dtype, 1}));
-          }
-          body(k);
-          for (const Writing& w : writings_) {
-            const auto earlier = std::find_if(writings_.begin(), writings_.end(), [&](const Writing& o) { return o.lanes == w.lanes; });
-            if (&*earlier == &w) b.store(w.lanes, k, c_.nest.get(w.value));
-          }
-        },
-        true);
+  for (int64_t first = 0; first < lanes_; first += kVector) {
+    c_.unrolled(kVector, [&](ValueId number) {
+      const ValueId k = c_.offset(number, first);
+      for (const Reading& r : readings_) {
+        const DType dtype = c_.kernel.instr(r.value).dtype;
+        const int64_t together = b.type(r.vectors[0]).lanes;
+        const ValueId lane = c_.offset(number, first % together);
+        c_.nest.set(r.value, b.let(Op::Extract, {r.vectors[static_cast<size_t>(first / together)], lane}, {dtype, 1}));
+      }
+      body(k);
+      for (const Writing& w : writings_) {
+        const auto earlier = std::ranges::find_if(writings_, [&](const Writing& o) { return o.lanes == w.lanes; });
+        if (&*earlier == &w) b.store(w.lanes, k, c_.nest.get(w.value));
+      }
+    });
   }
   for (const Writing& w : writings_) {
     const int64_t together = lanes_of_vector(c_.kernel.instr(w.value).dtype, lanes_);

@@ -6,33 +6,32 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "passes/schedule/gpu/context.h"
 
 namespace tenon::passes::gpu {
 
-inline constexpr int64_t kQuad = 4;
-
 // Whether `count` elements at a multiple of so many along `axis` lie as one aligned vector, for which a guard says the same.
 // `varies`: which values change along the axis.
 bool lies_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies, int64_t count);
 // The same, without a guard.
-inline bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies, int64_t count) {
+inline bool moves_as_vector(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies,
+                            int64_t count = kVector) {
   return instr.guards.empty() && lies_as_vector(kernel, instr, axis, varies, count);
 }
-inline bool moves_as_quad(const ir::Kernel& kernel, const Instr& instr, int axis, const std::vector<bool>& varies) {
-  return moves_as_vector(kernel, instr, axis, varies, kQuad);
-}
 
-class Quads {
+class VectorAccess {
  public:
   // `lanes` neighbours, four or eight: eight halves are one vector, and so are four wider elements.
-  explicit Quads(Context& c, int64_t lanes = kQuad) : c_(c), lanes_(lanes) {}
+  explicit VectorAccess(Context& c, int64_t lanes = kVector) : c_(c), lanes_(lanes) {}
   // The value v of each of them is read here, together, or written after the last.
   void read(Value v, int32_t buffer, ValueId place);
   void is(Value v, std::vector<ValueId> vectors) { readings_.push_back({v, std::move(vectors)}); }  // read already
   void write(Value v, int32_t buffer, ValueId place);
+  // The same of loads and stores, whose places begin at position `first` of the axis.
+  void move(std::span<const Value> accesses, int axis, ValueId first);
   // body(k) for each, in scopes where the values read are known.
   void each(const std::function<void(ValueId k)>& body);
 
