@@ -13,23 +13,27 @@ namespace {
 
 using Flags = Recipe::Flags;
 
-// The steps of a recipe, whatever its leaves hold, and flags.
-class RecipeKey {
- public:
-  // `given`: by step whether its value is there, and behind them by output whether its gradient is.
-  explicit RecipeKey(Recipe recipe, Flags tracked, Flags given = {})
-      : recipe_(std::move(recipe)), tracked_(std::move(tracked)), given_(std::move(given)) {
-    for (size_t i = 0; i < recipe_.leaves().size(); ++i) recipe_.replace_leaf(i, NodeRef());
-  }
-  bool operator==(const RecipeKey& other) const {
-    return tracked_ == other.tracked_ && given_ == other.given_ && recipe_.has_steps_of(other.recipe_);
-  }
+// The steps of a recipe, whatever its leaves hold, and flags: as they are looked up, without a copy, and as they are kept.
+struct RecipeLookup {
+  const Recipe& recipe;
+  const Flags& tracked;
+  const Flags& given;  // by step whether its value is there, and behind them by output whether its gradient is
   uint64_t hash() const {
-    uint64_t hash = recipe_.hash();
-    for (uint8_t flag : tracked_) hash = mix(hash, flag);
-    for (uint8_t flag : given_) hash = mix(hash, flag);
+    uint64_t hash = recipe.hash();
+    for (uint8_t flag : tracked) hash = mix(hash, flag);
+    for (uint8_t flag : given) hash = mix(hash, flag);
     return hash;
   }
+};
+class RecipeKey {
+ public:
+  RecipeKey(const RecipeLookup& of) : recipe_(of.recipe), tracked_(of.tracked), given_(of.given) {
+    for (size_t i = 0; i < recipe_.leaves().size(); ++i) recipe_.replace_leaf(i, NodeRef());
+  }
+  bool operator==(const RecipeLookup& other) const {
+    return tracked_ == other.tracked && given_ == other.given && recipe_.has_steps_of(other.recipe);
+  }
+  uint64_t hash() const { return RecipeLookup{recipe_, tracked_, given_}.hash(); }
 
  private:
   Recipe recipe_;
@@ -99,7 +103,8 @@ std::optional<Flags> given_to(const Recipe& recipe, const std::vector<NodeRef>& 
 }  // namespace
 
 std::vector<uint32_t> replayed_steps_to_keep(const Recipe& recipe, const Flags& tracked) {
-  const RecipeKey key(recipe, tracked);
+  const Flags none{};
+  const RecipeLookup key{recipe, tracked, none};
   const auto found = steps_to_keep_of().find(key);
   if (found.kept) return *found.kept;
   std::vector<uint32_t> steps = steps_to_keep(recipe, tracked);
@@ -109,9 +114,9 @@ std::vector<uint32_t> replayed_steps_to_keep(const Recipe& recipe, const Flags& 
 
 std::vector<NodeRef> replayed_gradients(const Recipe& recipe, std::vector<NodeRef> values, std::span<const NodeRef> gradients,
                                         const Flags& tracked) {
-  std::optional<Flags> given = Tape::current ? std::nullopt : given_to(recipe, values, gradients);
+  const std::optional<Flags> given = Tape::current ? std::nullopt : given_to(recipe, values, gradients);
   if (!given) return differentiate(recipe, std::move(values), gradients, tracked);
-  const RecipeKey key(recipe, tracked, *std::move(given));
+  const RecipeLookup key{recipe, tracked, *given};
   auto found = gradients_of().find(key);
   if (found.again) {
     found.kept = record(recipe, values, {gradients.begin(), gradients.end()}, tracked);

@@ -12,8 +12,8 @@
 
 namespace tenon::ir {
 
-// Key: copyable, with `uint64_t hash() const` and ==. Thread-safe, and usable in a forked child: under the
-// lock of the graph.
+// Key: copyable, with `uint64_t hash() const` and ==, also with what it is looked up by. Thread-safe, and usable in a forked child: under
+// the lock of the graph.
 template <typename Key, typename Kept>
 class Memo {
  public:
@@ -21,7 +21,8 @@ class Memo {
     std::shared_ptr<const Kept> kept;  // null: the work is to be done
     bool again = false;                // it comes for the second time: note() what is to be kept of it
   };
-  Found find(const Key& key) {
+  template <typename Lookup = Key>
+  Found find(const Lookup& key) {
     const uint64_t hash = key.hash();
     const auto held = hold_graph();
     const auto at = entries_.find(hash);
@@ -29,10 +30,11 @@ class Memo {
     return {nullptr, std::exchange(seen_[hash % kMost], hash) == hash};
   }
   // Null: the work must be done each time.
-  void note(const Key& key, std::shared_ptr<const Kept> kept) {
+  void note(Key key, std::shared_ptr<const Kept> kept) {
+    const uint64_t hash = key.hash();
     const auto held = hold_graph();
     if (entries_.size() >= kMost) entries_.clear();
-    entries_.insert_or_assign(key.hash(), Entry{key, std::move(kept)});
+    entries_.insert_or_assign(hash, Entry{std::move(key), std::move(kept)});
   }
 
  private:
