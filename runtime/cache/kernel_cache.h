@@ -4,9 +4,9 @@
 // its address.
 //
 // No evaluation waits for the compiler where a device has code of a first tier (a CPU: bytecode), with the same bits. A kernel that is
-// nowhere runs in it at once, unless it has so much to do that compiling takes less. When it comes again, in a plan that runs a second time or
-// in another one, it is compiled before that; if it was seen by an earlier process, which the disk knows, it is compiled behind the
-// program. What runs once is never compiled.
+// nowhere runs in it at once, unless it has so much to do that compiling takes less. When it comes again, in a plan that runs a second
+// time or in another one, it is compiled before that; if it was seen by an earlier process, which the disk knows, it is compiled behind
+// the program. What runs once is never compiled.
 #pragma once
 
 #include <atomic>
