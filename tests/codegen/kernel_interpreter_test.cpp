@@ -30,14 +30,14 @@ void run(const std::string& text, std::vector<void*> buffers, std::vector<uint64
 std::string number(int64_t n) { return std::to_string(n); }
 
 // By the letter of ir/op/sum_order.h: parts added in order, what each addition rounds away kept beside the sum.
-struct Total {
+struct ChainTotal {
   float sum = 0, rest = 0;
   void add(float part) {
     const float next = sum + part;
     rest += part - (next - sum);
     sum = next;
   }
-  void add(const Total& other) {
+  void add(const ChainTotal& other) {
     rest += other.rest;
     add(other.sum);
   }
@@ -46,7 +46,7 @@ struct Total {
 
 // Elements in order: up to 16 of a lane one by one, more in chains of 4 and a total.
 float in_chains(const std::vector<std::vector<float>>& chains, bool one) {
-  Total total;
+  ChainTotal total;
   float sum = 0;
   for (const std::vector<float>& chain : chains) {
     float of_chain = 0;
@@ -86,13 +86,13 @@ float lanes_sum(const float* x, int64_t rows, int64_t columns) {
     }
   }
   if (blocks.size() == 1) return blocks[0];
-  std::vector<Total> lanes(64);
+  std::vector<ChainTotal> lanes(64);
   for (size_t b = 0; b < blocks.size(); ++b) lanes[b % 64].add(blocks[b]);
-  return fold<Total>(lanes, [](Total& a, const Total& b) { a.add(b); }).value();
+  return fold<ChainTotal>(lanes, [](ChainTotal& a, const ChainTotal& b) { a.add(b); }).value();
 }
 
 float columns_sum(const std::vector<float>& x) {
-  Total total;
+  ChainTotal total;
   float block = 0;
   for (size_t begin = 0; begin < x.size(); begin += 256) {
     std::vector<std::vector<float>> chains;
@@ -276,7 +276,7 @@ TEST_CASE("kernel interpreter: contraction in order of k, in chains of 256 and g
         {a.data(), b.data(), bias.data(), y.data()});
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        Total total;
+        ChainTotal total;
         float group = 0;
         for (int64_t begin = 0; begin < k; begin += 256) {
           if (begin % 4096 == 0) total.add(std::exchange(group, 0.0f));
