@@ -177,7 +177,7 @@ struct ConvOptions {
   TENON_ARG(ExpandingArray<D>, dilation) = 1;
   TENON_ARG(int64_t, groups) = 1;
   TENON_ARG(bool, bias) = true;
-  TENON_ARG(PadMode, padding_mode) = nn::PadMode(kConstant);  // kConstant: zeros
+  TENON_ARG(ConvPadMode, padding_mode) = kZeros;
 };
 template <size_t D>
 struct ConvTransposeOptions {

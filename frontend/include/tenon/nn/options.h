@@ -88,6 +88,7 @@ namespace nn {
 using LossReduction = OneOf<Tag::None, Tag::Mean, Tag::Sum>;
 using KLDivLossReduction = OneOf<Tag::None, Tag::BatchMean, Tag::Sum, Tag::Mean>;
 using PadMode = OneOf<Tag::Constant, Tag::Reflect, Tag::Replicate, Tag::Circular>;
+using ConvPadMode = OneOf<Tag::Zeros, Tag::Constant, Tag::Reflect, Tag::Replicate, Tag::Circular>;  // kConstant: as kZeros
 using InterpolateMode = OneOf<Tag::Nearest, Tag::Linear, Tag::Bilinear, Tag::Bicubic, Tag::Trilinear, Tag::Area, Tag::NearestExact>;
 
 // Numbers, kSame or kValid.
