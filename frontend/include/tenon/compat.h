@@ -130,6 +130,42 @@ std::shared_ptr<T> make_shared(Arguments&&... arguments) {
   return std::make_shared<T>(std::forward<Arguments>(arguments)...);
 }
 
+using std::make_optional;
+
+inline std::ostream& operator<<(std::ostream& out, MemoryFormat format) {
+  switch (format) {
+    case MemoryFormat::Preserve: return out << "Preserve";
+    case MemoryFormat::ChannelsLast: return out << "ChannelsLast";
+    case MemoryFormat::ChannelsLast3d: return out << "ChannelsLast3d";
+    default: return out << "Contiguous";
+  }
+}
+
+// Calls f(first, last) for parts of begin to end, side by side, as many as there are threads for kernels and none of fewer than grain_size
+// elements but the last. What a part throws is thrown when all have ended.
+template <typename F>
+void parallel_for(int64_t begin, int64_t end, int64_t grain_size, const F& f) {
+  if (begin >= end) return;
+  const int64_t grain = std::max<int64_t>(grain_size, 1), count = end - begin;
+  const int64_t parts = std::min<int64_t>(get_num_threads(), (count + grain - 1) / grain), size = (count + parts - 1) / parts;
+  if (parts <= 1) return static_cast<void>(f(begin, end));
+  std::exception_ptr thrown;
+  std::mutex mutex;
+  const auto call = [&](int64_t first) {
+    try {
+      f(first, std::min(first + size, end));
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (!thrown) thrown = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int64_t first = begin + size; first < end; first += size) threads.emplace_back(call, first);
+  call(begin);
+  for (std::thread& thread : threads) thread.join();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
 namespace detail {
 
 // What TORCH_CHECK says: the parts, or else the condition.
@@ -266,6 +302,8 @@ using namespace torch;
 // --- options, and code for each element type
 
 #define TORCH_ARG(T, name) TENON_ARG(T, name)
+// LibTorch has to be told forward()'s default arguments; AnyModule and Sequential leave them to the compiler here.
+#define FORWARD_HAS_DEFAULT_ARGS(...)
 
 #define TENON_DISPATCH(TYPE, NAME, BODY, ...)                                  \
   ::tenon::detail::dispatch<__VA_ARGS__>(TYPE, NAME, [&](auto tenon_element) { \

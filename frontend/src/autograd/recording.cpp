@@ -211,8 +211,9 @@ void Recording::saves_index(const Tensor& x) {
 
 void refuse_inference(const TensorImpl& t) {
   check(!t.inference(),
-        "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
-        "use it in autograd.");
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
+        "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+        "instead of `torch.inference_mode()`.");
 }
 
 // A constant that is read may be an operand's.

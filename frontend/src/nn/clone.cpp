@@ -42,8 +42,7 @@ const Layer* layer_of(const Module& module) {
 std::shared_ptr<Module> Module::clone(const optional<Device>& device) const {
   const Layer* const layer = layer_of(*this);
   if (!layer) {
-    const std::string name = class_name(typeid(*this));
-    throw Error(text("clone() has not been implemented for ", name, ". Subclass torch::nn::Cloneable<", name,
+    throw Error(text("clone() has not been implemented for ", name(), ". Subclass torch::nn::Cloneable<", name(),
                      "> instead of torch::nn::Module to inherit the ability to clone."));
   }
   std::shared_ptr<Module> copy = layer->make(*this);

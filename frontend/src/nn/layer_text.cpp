@@ -57,7 +57,8 @@ const TagName& name_of(Tag tag) {
                                        {Tag::Reflect, "reflect", "kReflect"},
                                        {Tag::Replicate, "replicate", "kReplicate"},
                                        {Tag::Circular, "circular", "kCircular"},
-                                       {Tag::Constant, "constant", "kConstant"}};
+                                       {Tag::Constant, "constant", "kConstant"},
+                                       {Tag::Zeros, "zeros", "kZeros"}};
   return *std::ranges::find(kNames, tag, &TagName::tag);
 }
 std::string shown(Tag tag) { return as_libtorch() ? name_of(tag).libtorch : shown(std::string(name_of(tag).python)); }

@@ -124,6 +124,15 @@ std::vector<int64_t> pad_amounts(const ConvOptions<D>& o) {
   return result;
 }
 
+bool pads_zeros(ConvPadMode mode) { return mode == Tag::Zeros || mode == Tag::Constant; }
+PadMode pad_mode(ConvPadMode mode) {  // of one that pads no zeros
+  switch (mode.tag()) {
+    case Tag::Reflect: return kReflect;
+    case Tag::Replicate: return kReplicate;
+    default: return kCircular;
+  }
+}
+
 }  // namespace
 
 template <size_t D>
@@ -145,9 +154,9 @@ template <size_t D>
 Tensor ConvNdImpl<D>::forward(const Operand& input) const {
   F::ConvFuncOptions<D> call;
   call.bias(bias).stride(options.stride()).padding(options.padding()).dilation(options.dilation()).groups(options.groups());
-  if (options.padding_mode() == Tag::Constant) return convolve<D>(input, weight, call);
+  if (pads_zeros(options.padding_mode())) return convolve<D>(input, weight, call);
   call.padding(0);
-  return convolve<D>(F::pad(input, F::PadFuncOptions(pad_amounts(options)).mode(options.padding_mode())), weight, call);
+  return convolve<D>(F::pad(input, F::PadFuncOptions(pad_amounts(options)).mode(pad_mode(options.padding_mode()))), weight, call);
 }
 template <size_t D>
 void ConvNdImpl<D>::pretty_print(std::ostream& out) const {
@@ -159,7 +168,7 @@ void ConvNdImpl<D>::pretty_print(std::ostream& out) const {
   if (!is(options.dilation(), 1)) text SIZES(dilation);
   text.named_if(options.groups() != 1, "groups", options.groups()).named_if(!options.bias(), "bias", false);
   const TagName& mode = name_of(options.padding_mode().tag());
-  if (mode.tag != Tag::Constant) text.add(std::string("padding_mode=") + (as_libtorch() ? mode.libtorch : mode.python));
+  if (!pads_zeros(options.padding_mode())) text.add(std::string("padding_mode=") + (as_libtorch() ? mode.libtorch : mode.python));
   out << text.text();
 }
 

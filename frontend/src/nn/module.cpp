@@ -393,7 +393,9 @@ void Module::pretty_print(std::ostream& out) const {
     if (!child.value()) continue;
     TextStream body;
     child.value()->pretty_print(body);
-    out << "\n  (" << child.key() << "): " << indented(body.str());
+    // LibTorch indents children, and leaves the lines of one without children as they are.
+    const bool as_it_is = get_print_style() == PrintStyle::LibTorch && child.value()->children_.is_empty();
+    out << "\n  (" << child.key() << "): " << (as_it_is ? body.str() : indented(body.str()));
   }
   out << (children_.is_empty() ? ")" : "\n)");
 }

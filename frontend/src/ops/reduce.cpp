@@ -14,9 +14,9 @@ using ir::kInfinity;
 
 // A reduction of x over `dims`. Its formula has the dims in the order in which they lie in memory, so that `x.t().sum()` runs along x
 // and adds in the order of x.
-class Reduction {
+class ReduceOver {
  public:
-  Reduction(const Tensor& x, const Dims& dims) : sizes_(dims_of(x.sizes())), dims_(dims), in_order_(dims) {
+  ReduceOver(const Tensor& x, const Dims& dims) : sizes_(dims_of(x.sizes())), dims_(dims), in_order_(dims) {
     const TensorImpl* operand = &impl(x);
     if (operand->contiguous() || x.dim() < 2 || x.numel() == 0) return;
     order_ = order_in_memory({&operand, 1}, sizes_);
@@ -95,7 +95,7 @@ constexpr const char* kSpecifyDim = " Specify the reduction dim with the 'dim' a
 Tensor extreme(Op op, const Tensor& x, OptionalIntArrayRef dim, bool keepdim, const char* name) {
   const Dims dims = wrap_dims(dim, x.dim());
   require_elements(x, dims, dim.has_value() && !dim.value().empty(), name, kSpecifyDim);
-  const Reduction over(x, dims);
+  const ReduceOver over(x, dims);
   return over.result(over(op, over.operand({node_of(x)})), keepdim, x.scalar_type());
 }
 
@@ -106,7 +106,7 @@ Tensor arg_extreme(Op op, const Tensor& x, optional<int64_t> dim, bool keepdim, 
   require_elements(x, dims, dim.has_value(), name, "");
   if (rank == 0) return record(constant_node(ir::constant(DType::I64, int64_t{0}), Dims{}));
   if (dim) {
-    const Reduction over(x, dims);
+    const ReduceOver over(x, dims);
     return over.result(over(op, over.operand({node_of(x)})), keepdim, kLong);
   }
   const NodeRef index = ir::reduce(op, ir::reshape(node_of(x), Dims{x.numel()}), Dims{0});
@@ -118,25 +118,25 @@ std::tuple<Tensor, Tensor> extreme_with_index(Op op, Op arg, const Tensor& x, in
   if (x.dim() == 0) return {clone(x), record(constant_node(ir::constant(DType::I64, int64_t{0}), Dims{}))};
   const Dims dims{dim};
   require_elements(x, dims, true, name, "");
-  const Reduction over(x, dims);
+  const ReduceOver over(x, dims);
   const Expr v = over.operand({node_of(x)});
   return {over.result(over(op, v), keepdim, x.scalar_type()), over.result(over(arg, v), keepdim, kLong)};
 }
 
 Tensor truth(Op op, const Tensor& x, const Dims& dims, bool keepdim) {
   const ScalarType type = x.scalar_type() == kByte ? kByte : kBool;  // as PyTorch
-  const Reduction over(x, dims);
+  const ReduceOver over(x, dims);
   return over.result(over(op, over.operand(operand(x, kBool))), keepdim, type);
 }
 
 struct Moments {
-  Reduction over;
+  ReduceOver over;
   Expr mean, variance;  // of `over`, in formula_type
 };
 
 Moments moments(const Tensor& x, const Dims& dims, double correction, const char* name = "std and var") {
   check<NotImplementedError>(x.is_floating_point(), name, " only support floating point and complex dtypes");
-  const Reduction over(x, dims);
+  const ReduceOver over(x, dims);
   const Expr v = over.operand(formula_operand(x, x.scalar_type()));
   const double count = count_of(x, dims);
   const Expr mean = over(Op::Sum, v) / count;
@@ -200,7 +200,7 @@ GradRule norm_rule(double p, const Dims& dims, bool keepdim) {
 }
 bool has_norm_rule(double p) { return std::isfinite(p) && p != 0 && p != 1; }
 
-Expr p_norm(const Reduction& over, const Expr& x, double p) {
+Expr p_norm(const ReduceOver& over, const Expr& x, double p) {
   if (p == 2) return sqrt(over(Op::Sum, x * x));
   if (p == 1) return over(Op::Sum, abs(x));
   if (p == kInfinity) return over(Op::ReduceMax, abs(x));
@@ -218,7 +218,7 @@ Tensor sum(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<Sca
   GradScope scope(dim.has_value() ? "SumBackward1" : "SumBackward0", x);
   const Dims dims = wrap_dims(dim, x.dim());
   const ScalarType type = sum_type(x, dtype);
-  const Reduction over(x, dims);
+  const ReduceOver over(x, dims);
   return over.result(over(Op::Sum, over.operand(operand(x, type == kBool ? kLong : type))), keepdim, type);
 }
 Tensor sum(const Operand& x, optional<ScalarType> dtype) {
@@ -234,7 +234,7 @@ Tensor nansum(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<
 namespace {
 Tensor prod_over(const Tensor& x, const Dims& dims, bool keepdim, optional<ScalarType> dtype) {
   const ScalarType type = sum_type(x, dtype);
-  const Reduction over(x, dims);
+  const ReduceOver over(x, dims);
   return over.result(over(Op::Prod, over.operand(formula_operand(x, type == kBool ? kLong : type))), keepdim, type);
 }
 }  // namespace
@@ -255,7 +255,7 @@ Tensor mean(const Operand& x, OptionalIntArrayRef dim, bool keepdim, optional<Sc
   check<NotImplementedError>(isFloatingType(type), "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
                              " dtype must be either a floating point or complex dtype. Got: ", type);
   const Dims dims = wrap_dims(dim, x.dim());
-  const Reduction over(x, dims);
+  const ReduceOver over(x, dims);
   const Expr total = over(Op::Sum, over.operand(formula_operand(x, type)));
   return over.result(total / static_cast<double>(count_of(x, dims)), keepdim, type);
 }
@@ -425,7 +425,7 @@ Tensor named_norm(const char* grad_fn, const Tensor& x, const optional<Scalar>& 
   const double power = p ? p->toDouble() : 2;
   scope.saves(reads_operand(0) | kReadsOutput);
   if (has_norm_rule(power)) scope.rule(reads_operand(0) | kReadsOutput, norm_rule(power, dims, keepdim));
-  const Reduction over(x, dims);
+  const ReduceOver over(x, dims);
   return over.result(p_norm(over, over.operand(formula_operand(x, x.scalar_type())), power), keepdim, x.scalar_type());
 }
 Tensor norm(const Operand& x, const optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
@@ -456,7 +456,7 @@ Tensor logsumexp(const Operand& x, IntArrayRef dim, bool keepdim) {
   });
   const ScalarType type = float_type(x.scalar_type());
   const Dims dims = wrap_dims(dim, x.dim());
-  const Reduction over(x, dims);
+  const ReduceOver over(x, dims);
   const Expr v = over.operand(formula_operand(x, type));
   if (x.numel() == 0) return over.result(log(over(Op::Sum, exp(v))), keepdim, type);
   const Expr top = over(Op::ReduceMax, v);

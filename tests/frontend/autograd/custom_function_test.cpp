@@ -233,7 +233,13 @@ TEST_CASE("inference tensors") {
   CHECK(message([&] { t.add_(1); }).find("Inplace update to inference tensor outside InferenceMode is not allowed.") == 0);
   CHECK(message([&] { t._version(); }).find("Inference tensors do not track version counter.") == 0);
   CHECK(message([&] { t.requires_grad_(); }).find("Setting requires_grad=True on inference tensor outside InferenceMode") == 0);
-  CHECK(message([&] { w* t; }).find("Inference tensors cannot be saved for backward.") == 0);
+  CHECK(
+      message([&] { w* t; })
+          .find(
+              "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked "
+              "by "
+              "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+              "instead of `torch.inference_mode()`.") == 0);
   CHECK((w + t).requires_grad());
   CHECK((w * t.clone()).requires_grad());
 }

@@ -197,6 +197,21 @@ TEST_CASE("ParameterList and ParameterDict") {
   CHECK(dict->empty());
 }
 
+TEST_CASE("LibTorch indents children, and no lines of a module without any") {
+  const PrintStyle before = get_print_style();
+  set_print_style(PrintStyle::LibTorch);
+  struct Holds : nn::Module {
+    Holds() : nn::Module("Holds") { register_module("list", nn::ParameterList(ones({2}))); }
+  };
+  const std::string text = printed(Holds()), refused = error_of([] { Holds().clone(); });
+  set_print_style(before);
+  CHECK(text == "Holds(\n  (list): torch::nn::ParameterList(\n(0): Parameter containing: [Float of size [2]]\n)\n)");
+  CHECK(refused ==
+        "clone() has not been implemented for Holds. Subclass torch::nn::Cloneable<Holds> instead of torch::nn::Module to inherit the "
+        "ability "
+        "to clone.");
+}
+
 TEST_CASE("clones of layers and of a program's modules") {
   nn::BatchNorm2d norm(3);
   norm->running_mean.fill_(2);

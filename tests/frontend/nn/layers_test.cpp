@@ -132,6 +132,27 @@ TEST_CASE("layers refuse what PyTorch refuses, in its words") {
   CHECK(refused([] { nn::Softmax2d()(tenon::ones({2, 5})); }) == "Softmax2d requires a 3D or 4D tensor as input");
 }
 
+TEST_CASE("a convolution is told to pad with zeros as with any other mode") {
+  const auto options = [] { return nn::Conv2dOptions(1, 2, 3).padding(1); };
+  CHECK(options().padding_mode() == tenon::Tag::Zeros);
+  nn::Conv2d plain(options()), zeros(options().padding_mode(tenon::kZeros)), mirrored(options().padding_mode(tenon::kReflect));
+  {
+    const tenon::NoGradGuard no_grad;
+    for (const auto& layer : {zeros, mirrored}) {
+      layer->weight.copy_(plain->weight);
+      layer->bias.copy_(plain->bias);
+    }
+  }
+  const tenon::Tensor x = tenon::ones({1, 1, 4, 4});
+  CHECK(tenon::equal(plain(x), zeros(x)));
+  CHECK_FALSE(tenon::equal(plain(x), mirrored(x)));
+  std::ostringstream text;
+  text << *zeros << *mirrored;
+  CHECK(text.str() ==
+        "Conv2d(1, 2, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))"
+        "Conv2d(1, 2, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), padding_mode=reflect)");
+}
+
 TEST_CASE("weights of a loss are its buffers, and a clone has its own") {
   const Tensor weight = tenon::tensor({1.0f, 3.0f});
   nn::CrossEntropyLoss loss(nn::CrossEntropyLossOptions().weight(weight));

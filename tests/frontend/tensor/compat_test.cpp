@@ -48,6 +48,41 @@ TEST_CASE("compat: standard containers print as with c10") {
   CHECK(text(torch::tensor({1, 2}).sizes()) == "[2]");
 }
 
+namespace {
+struct ScaledImpl : torch::nn::Module {
+  Tensor forward(const Tensor& x, double factor = 2, bool negative = false) { return x * (negative ? -factor : factor); }
+
+ protected:
+  FORWARD_HAS_DEFAULT_ARGS({1, torch::nn::AnyValue(2.0)}, {2, torch::nn::AnyValue(false)})
+};
+TORCH_MODULE(Scaled);
+}  // namespace
+
+TEST_CASE("compat: default arguments of forward, declared as for LibTorch") {
+  torch::nn::AnyModule any{Scaled()};
+  CHECK(any.forward(torch::ones({1})).item<float>() == 2);
+  CHECK(any.forward(torch::ones({1}), 3.0, true).item<float>() == -3);
+  torch::nn::Sequential twice{Scaled(), Scaled()};
+  CHECK(twice->forward(torch::ones({1})).item<float>() == 4);
+}
+
+TEST_CASE("compat: names of c10 and of ATen's loops") {
+  std::ostringstream out;
+  out << torch::MemoryFormat::Contiguous << " " << kChannelsLast << " " << c10::MemoryFormat::Preserve << " "
+      << at::MemoryFormat::ChannelsLast3d;
+  CHECK(out.str() == "Contiguous ChannelsLast Preserve ChannelsLast3d");
+  CHECK(c10::make_optional(3) == torch::optional<int>(3));
+  std::vector<int> calls(100, 0);
+  at::parallel_for(0, 100, 7, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) calls[static_cast<size_t>(i)] += 1;
+  });
+  CHECK(calls == std::vector<int>(100, 1));
+  at::parallel_for(3, 3, 1, [&](int64_t, int64_t) { calls.clear(); });
+  CHECK(calls.size() == 100);
+  CHECK(message_of([] { at::parallel_for(0, 8, 1, [](int64_t begin, int64_t end) { TORCH_CHECK(begin > 5 || end <= 5, "a part"); }); }) ==
+        "a part");
+}
+
 TEST_CASE("compat: every form of to, with a memory format") {
   const Tensor x = torch::arange(48, torch::kFloat).reshape({2, 3, 2, 4}), turned = x.transpose(1, 3);
   const Tensor bytes = x.to(torch::kCPU, torch::kUInt8, false, false, torch::MemoryFormat::Contiguous);

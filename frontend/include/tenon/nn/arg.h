@@ -86,6 +86,7 @@ namespace nn {
 using LossReduction = OneOf<Tag::None, Tag::Mean, Tag::Sum>;
 using KLDivLossReduction = OneOf<Tag::None, Tag::BatchMean, Tag::Sum, Tag::Mean>;
 using PadMode = OneOf<Tag::Constant, Tag::Reflect, Tag::Replicate, Tag::Circular>;
+using ConvPadMode = OneOf<Tag::Zeros, Tag::Constant, Tag::Reflect, Tag::Replicate, Tag::Circular>;
 using EmbeddingBagMode = OneOf<Tag::Sum, Tag::Mean, Tag::Max>;
 using RNNNonlinearity = OneOf<Tag::Tanh, Tag::ReLU>;
 using InterpolateMode = OneOf<Tag::Nearest, Tag::Linear, Tag::Bilinear, Tag::Bicubic, Tag::Trilinear, Tag::Area, Tag::NearestExact>;

@@ -372,7 +372,7 @@ struct BilinearOptions {
   TENON_ARG(int64_t, out_features);
   TENON_ARG(bool, bias) = true;
 };
-// padding_mode kConstant: zeros
+// padding_mode kConstant: as kZeros
 template <size_t D>
 struct ConvOptions {
   ConvOptions(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
@@ -387,7 +387,7 @@ struct ConvOptions {
   TENON_ARG(ExpandingArray<D>, dilation) = 1;
   TENON_ARG(int64_t, groups) = 1;
   TENON_ARG(bool, bias) = true;
-  TENON_ARG(PadMode, padding_mode) = kConstant;
+  TENON_ARG(ConvPadMode, padding_mode) = kZeros;
 };
 using Conv1dOptions = ConvOptions<1>;
 using Conv2dOptions = ConvOptions<2>;
