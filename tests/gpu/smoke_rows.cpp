@@ -146,6 +146,12 @@ void add_scans_and_calls(std::vector<SmokeRow>& rows) {
                    x.to(kDouble).cumsum(1),
                    x.to(kHalf).cumsum(1)};
   }));
+  rows.push_back(
+      bits("scans_across_and_of_short_lines", [](const Device& d) {  // a thread for each line or a few for each; few lines in pieces
+        const Tensor many = values({60, 40000}, kLong, d), columns = values({600, 2000}, kFloat, d);
+        return Outputs{many.cumsum(0), columns.cumsum(0), values({1000, 20}, kInt, d).cumsum(0), values({9000, 20}, kLong, d).cumsum(1),
+                       values({40000, 10}, kInt, d).cumsum(1)};
+      }));
   rows.push_back(bits("sort", [](const Device& d) {
     const Tensor x = values({7, 300}, kFloat, d), line = values({20000}, kFloat, d), i = values({9000}, kInt, d);
     return Outputs{std::get<0>(x.sort(1)),     std::get<1>(x.sort(1, true)), std::get<0>(line.sort()), i.argsort(),
