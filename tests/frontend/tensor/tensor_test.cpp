@@ -307,7 +307,7 @@ TEST_CASE("nothing leaks") {
     const Tensor y = softmax(x.t().matmul(x), 1), z = y.slice(0, 1, 3).sum();
     z.item();
   }
-  CHECK(ir::live_node_count() == before);
+  CHECK(ir::live_node_count() <= before);  // fewer where a table of what came before was full, and was emptied
 }
 
 TEST_CASE("indices of triangles, wherever the diagonal lies") {
