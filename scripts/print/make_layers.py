@@ -510,7 +510,6 @@ def layer_list(table):
 
 def optimizers_header(table):
     return PRINTED + """// The optimizers: their options, what each remembers of a parameter, and the classes. A part of tenon/optim.h.
-#pragma once
 
 namespace tenon::optim {
 

@@ -1,6 +1,5 @@
 // Printed from frontend/layers.def by scripts/print/make_layers.py.
 // The optimizers: their options, what each remembers of a parameter, and the classes. A part of tenon/optim.h.
-#pragma once
 
 namespace tenon::optim {
 
