@@ -16,7 +16,7 @@ using ir::kInfinity;
 // and adds in the order of x.
 class ReduceOver {
  public:
-  ReduceOver(const Tensor& x, const Dims& dims) : sizes_(dims_of(x.sizes())), dims_(dims), in_order_(dims) {
+  ReduceOver(const Tensor& x, const Dims& dims) : sizes_(impl(x).sizes()), dims_(dims), in_order_(dims) {
     const TensorImpl* operand = &impl(x);
     if (operand->contiguous() || x.dim() < 2 || x.numel() == 0) return;
     order_ = order_in_memory({&operand, 1}, sizes_);
@@ -57,8 +57,9 @@ class ReduceOver {
   }
 
  private:
-  Dims sizes_, dims_, in_order_;  // in_order_: dims_ among the operand's
-  Dims order_ = {};               // empty: row-major
+  const Dims& sizes_;     // of x, which lives as long
+  Dims dims_, in_order_;  // in_order_: dims_ among the operand's
+  Dims order_ = {};       // empty: row-major
 };
 
 // What a reduction gave, with the reduced dims again.
