@@ -19,7 +19,7 @@ TORCH_NAMES = ROOT / "scripts/print/torch_names.json"
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|::|&&|->|\.\.\.|\n|[^\sA-Za-z_]|\s',
                    re.S)
 OPERATOR = re.compile(r"operator\s*(\(\)|\[\]|[^\s(\w]{1,3}|[\w:]+)\s*$")
-PARTS = {"tensor_methods.h", "tensor_more_methods.h", "tensor_inplace.h", "absent_methods.h"}  # of the class Tensor
+PARTS = {"tensor_methods.h", "tensor_more_methods.h", "tensor_inplace.h", "absent_methods.h", "optimizers.h"}  # of another header
 HIDDEN_CLASSES = {"TensorMethods", "Operand"}  # named as Tensor; a parameter type
 
 
