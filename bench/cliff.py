@@ -21,6 +21,8 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../scripts/print"))
+import make_functions  # the reader of frontend/functions.def
 RECYCLED = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.hugetlb=1"
 SLOW, SHORT = 0.8, 30.0   # a ratio; microseconds
 
@@ -185,35 +187,16 @@ class Draw:
         return "; ".join(f"{name} = {text}" for name, text in self.lets) + "; " + self.expression
 
 
-def parameters(schema):
-    """(type, name, default, by name alone) of each parameter of a schema."""
-    result, named, depth, part, parts = [], False, 0, "", []
-    for c in schema:
-        depth += (c in "[(") - (c in "])")
-        if c == "," and depth == 0:
-            parts.append(part)
-            part = ""
-        else:
-            part += c
-    for part in [p.strip() for p in parts + [part] if p.strip()]:
-        if part == "*":
-            named = True
-            continue
-        declared, _, default = part.partition("=")
-        kind, _, name = declared.strip().rpartition(" ")
-        result.append((kind, name, default or None, named))
-    return result
-
-
 def generic(row, python_name):
     """A draw from a row of functions.def whose parameters say enough; None if they do not."""
     def make(rng):
-        d = Draw(rng, row[0])
+        d = Draw(rng, row.name)
         shape = d.shape()
         positive = rng.random() < 0.3
         arguments = []
-        for kind, name, default, named in row[1]:
-            kind = kind.replace("(a)", "")
+        for place, parameter in enumerate(row.parameters):
+            kind, name, default = parameter.type.replace("(a)", ""), parameter.name, parameter.default or None
+            named = place >= len(row.parameters) - row.by_name
             value = None
             if kind in ("Tensor", "Tensor&"):
                 size = shape
@@ -242,15 +225,6 @@ def generic(row, python_name):
         expression = f"{python_name}({', '.join(arguments)})"
         return d.finish(expression) if d.lets else None
     return make
-
-
-def rows_of_table():
-    table = {}
-    for line in open(os.path.join(HERE, "../frontend/functions.def")):
-        match = re.match(r"([\w:]+)(\.\w+)?\((.*)\) -> ([^|]+)\|", line)
-        if match and not line.startswith(("==", "--", "//", "#")):
-            table.setdefault(match[1], []).append((match[1], parameters(match[3]), match[4].strip()))
-    return table
 
 
 LEFT_OUT = set("""rand randn randint rand_like randn_like randint_like empty empty_like zeros ones full arange linspace logspace eye dropout
@@ -626,7 +600,10 @@ def by_hand():
 def makers_of(only):
     import torch
     makers = by_hand()
-    for name, rows in rows_of_table().items():
+    table = {}
+    for row in make_functions.Table(make_functions.TABLE.read_text()).rows:
+        table.setdefault(f"{row.scope}::{row.name}" if row.scope else row.name, []).append(row)
+    for name, rows in table.items():
         if name in makers or name in LEFT_OUT or name.endswith("_") or "backward" in name:
             continue
         plain = name.replace("::", ".")
@@ -635,8 +612,8 @@ def makers_of(only):
                       if callable(getattr(holder, plain, None))), None)
         if "." in plain and plain.split(".")[0] in ("special", "linalg"):
             found = f"torch.{plain}"
-        usable = [r for r in rows if r[1] and any(p[0].startswith("Tensor") for p in r[1]) and "bool" != r[2]]
-        if found and usable and not all(r[2].startswith("Tensor(a)") for r in rows):
+        usable = [r for r in rows if any(p.type.startswith("Tensor") for p in r.parameters) and r.result != "bool"]
+        if found and usable and not all(r.result.startswith("Tensor(a)") for r in rows):
             makers[name] = lambda rng, rows=usable, found=found: generic(rng.choice(rows), found)(rng)
     if only:
         makers = {name: m for name, m in makers.items() if name in only}

@@ -50,7 +50,7 @@ def parts(text):
     """Splits at the commas outside of brackets."""
     found, depth, begin = [], 0, 0
     for i, c in enumerate(text + ","):
-        depth += (c in "([") - (c in ")]")
+        depth += (c in "([<{") - (c in ")]>}")
         if c == "," and depth == 0:
             found.append(text[begin:i].strip())
             begin = i + 1

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import make_functions
-from make_functions import INCLUDE, ROOT, Wrong, wrapped
+from make_functions import INCLUDE, ROOT, Wrong, parts, wrapped
 
 TABLE = ROOT / "frontend/layers.def"
 PRINTED = "// Printed from frontend/layers.def by scripts/print/make_layers.py.\n"
@@ -27,17 +27,6 @@ TYPES = {"bool": "bool", "int": "int64_t", "int32": "int", "float": "double", "s
 REDUCTIONS = ("LossReduction", "KLDivLossReduction")
 TAKES = {  # types of options that a function's parameter takes
     "Scalar": ("int", "float"), "int[]": ("int[]", "int[D]", "int?[D]", "int[2]"), "Tensor?": ("Tensor?",), "int": ("int",) + REDUCTIONS}
-
-
-def split(text):
-    """Splits at the commas outside of brackets."""
-    found, depth, begin = [], 0, 0
-    for i, c in enumerate(text + ","):
-        depth += (c in "([<{") - (c in ")]>}")
-        if c == "," and depth == 0:
-            found.append(text[begin:i].strip())
-            begin = i + 1
-    return [part for part in found if part]
 
 
 class Option:
@@ -78,7 +67,7 @@ class Options:
 
     def __init__(self, text):
         self.usings, self.fields = [], []
-        words = split(text)
+        words = parts(text)
         if words.count("*") > 1:
             raise Wrong("two `*`")
         positional = True
@@ -129,10 +118,10 @@ class Forward:
             raise Wrong("no result: own, {C++} or [NAME:] function(operands) [= function | by hand] [with indices]")
         name, direct, self.function, operands, self.callee, renamed, self.by_hand, self.indices = match.groups()
         self.options_name, self.direct = name, bool(direct)
-        self.operands = split(operands or "input")
+        self.operands = parts(operands or "input")
         self.callee = self.callee or self.function
         self.renamed = {}
-        for word in split(renamed or ""):
+        for word in parts(renamed or ""):
             parameter, _, option = word.partition(": ")
             self.renamed[parameter] = option
         if self.by_hand and match[5]:
@@ -184,7 +173,7 @@ class Row:
         scope, self.base, suffix, numbers, options, result, self.shown = match.groups()
         self.text, self.line, self.chapter, self.comment = text, line, chapter, comment
         self.functional, self.template = bool(scope), suffix == "<D>"
-        self.dims = split(numbers) if numbers else [None]
+        self.dims = parts(numbers) if numbers else [None]
         self.same = options[2:] if options and options.startswith("= ") else None
         self.options = Options(options) if options is not None and not self.same else None
         self.own, self.expression, self.forward = result == "own", None, None
