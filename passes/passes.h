@@ -20,6 +20,7 @@ ir::Graph fold_constants(const ir::Graph& graph);                               
 ir::Graph fold_views(const ir::Graph& graph);                                    // chains of movement ops become one or none
 ir::Graph lay_out_products(const ir::Graph& graph);                              // products are stored as they are read
 ir::Graph lay_out_attention(const ir::Graph& graph);                             // so are the results of attention
+ir::Graph lay_out_operands(const ir::Graph& graph, const ir::Targets& targets);  // operands of large products lie as these read them
 ir::Graph lay_out_windows(const ir::Graph& graph, const ir::Targets& targets);   // and windows for tensor cores
 ir::Graph late_reshapes(const ir::Graph& graph);  // contractions take their readers in before they are reshaped
 ir::Graph common_subexpressions(const ir::Graph& graph);

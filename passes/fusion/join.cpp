@@ -120,7 +120,10 @@ class Join {
     Form form = into().form;
     add_to(form, *node_);
     form.kept_bytes = std::max(form.kept_bytes, kept_bytes);
-    const Form::Operand computed = node_->op() == Op::Gather ? Form::Operand::Picked : Form::Operand::Computed;
+    const bool widened = node_->op() == Op::Cast && ir::is_half(node_->inputs()[0]->dtype());
+    const Form::Operand computed = node_->op() == Op::Gather ? Form::Operand::Picked
+                                   : widened                 ? Form::Operand::Widened
+                                                             : Form::Operand::Computed;
     const auto has = [&](Access access) { return std::ranges::any_of(requests_, [&](const Request& r) { return r.access == access; }); };
     if (has(Access::Left)) form.left = std::max(form.left, computed);
     if (has(Access::Right)) form.right = std::max(form.right, computed);

@@ -20,15 +20,6 @@ namespace {
 
 using ir::Node, ir::NodeRef, ir::Op;
 
-// As far as its views say.
-bool lies_along_rows(const Node* x) {
-  while (x->op() == Op::Expand || (x->op() == Op::Reshape && same_but_for_ones(x->shape(), x->inputs()[0]->shape()))) x = x->inputs()[0];
-  const auto rank = static_cast<size_t>(x->rank());
-  if (rank < 2 || x->shape()[rank - 2] == 1) return true;
-  if (x->op() == Op::Permute) return x->ints()[rank - 1] > x->ints()[rank - 2];
-  return x->op() != Op::Strided || x->ints()[2 * rank - 1] <= x->ints()[2 * rank - 2];
-}
-
 NodeRef expanded(const Node& node, std::span<const NodeRef> inputs) {
   const ir::AttentionLayout layout{lies_along_rows(inputs[1].get()), lies_along_rows(inputs[2].get())};
   const int64_t rows = ir::attention_rows(node.ints());

@@ -77,6 +77,15 @@ Readers readers_of(const ir::Graph& graph) {
 
 NodeRef copied(const NodeRef& value) { return ir::make_node(ir::Op::Cast, {&value, 1}, {}, value->dtype(), ir::Folding::Off); }
 
+bool lies_along_rows(const ir::Node* x) {
+  using ir::Op;
+  while (x->op() == Op::Expand || (x->op() == Op::Reshape && same_but_for_ones(x->shape(), x->inputs()[0]->shape()))) x = x->inputs()[0];
+  const auto rank = static_cast<size_t>(x->rank());
+  if (rank < 2 || x->shape()[rank - 2] == 1) return true;
+  if (x->op() == Op::Permute) return x->ints()[rank - 1] > x->ints()[rank - 2];
+  return x->op() != Op::Strided || x->ints()[2 * rank - 1] <= x->ints()[2 * rank - 2];
+}
+
 ir::Dims long_dims(const ir::Dims& shape) {
   ir::Dims result;
   for (size_t d = 0; d < shape.size(); ++d) {

@@ -30,6 +30,9 @@ Readers readers_of(const ir::Graph& graph);
 // A copy, which lies as its dims stand. No kernel computes it on the way: its readers read memory.
 ir::NodeRef copied(const ir::NodeRef& value);
 
+// Whether the rows of a matrix lie along memory, as far as its views say.
+bool lies_along_rows(const ir::Node* x);
+
 ir::Dims long_dims(const ir::Dims& shape);  // those of more than one element
 bool same_but_for_ones(const ir::Dims& a, const ir::Dims& b);
 

@@ -11,8 +11,9 @@ namespace tenon::passes {
 
 // What decides whether a schedule accepts a kernel. Fusion knows it of a group before there is a kernel.
 struct Form {
-  // How an operand of a contraction comes about, point by point of the contraction. Picked: a load at a computed place is in it.
-  enum class Operand : uint8_t { Loaded, Computed, Picked };
+  // How an operand of a contraction comes about, point by point of the contraction. Widened: a cast of 16 bits. Picked: a load at a
+  // computed place is in it.
+  enum class Operand : uint8_t { Loaded, Widened, Computed, Picked };
 
   std::optional<ir::Op> call;  // one operation on whole buffers, no kernel
   // If the call is a product (Op::Dot): its extents, and the work left to other kernels that a kernel for the product would

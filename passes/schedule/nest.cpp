@@ -159,7 +159,7 @@ void Nest::prepare(std::span<const Value> instrs) {
     if ((in.op == Op::Load || in.op == Op::Store || in.op == Op::IndexOf) && !in.index.is_constant()) {
       Partial known_part = partial(in.index);
       partials_.set(partial_key(in.index, known_part.apart ? sub_ : kNoSub), known_part);
-      if (lane_axis_ >= 0 && !lane_stride(in).ok) prepare_lanes(in.index, DType::I64);
+      if (lane_axis_ >= 0 && !lane_stride(in).ok) prepare_lanes(in);
     }
     if (in.op == Op::Load && !in.guards.empty()) prepare_guards(v);
     if (in.scale != 0 && !varies(in.position()) && known(in.position())) scaled_position(in);
@@ -170,6 +170,14 @@ void Nest::prepare(std::span<const Value> instrs) {
       if (!varies(a) && (known(a) || op == Op::Const || op == Op::Scalar)) vector(a);
     }
   }
+}
+
+void Nest::prepare_lanes(const Instr& in) {
+  const std::optional<LineRuns> runs = line_runs(in);
+  if (!runs) return prepare_lanes(in.index, DType::I64);
+  const ir::Axes axes = runs->position.axes();
+  if (!std::ranges::all_of(axes, [&](int a) { return is_bound(a); })) return;
+  for (int number = 0; number < runs->most; ++number) run(in, *runs, number);
 }
 
 // Divisions of a vector are costly, and no compiler finds them in a loop under conditions.
@@ -314,14 +322,17 @@ ValueId Nest::term_value(const Index::Term& term, bool vector) {
   Index shifted = inner + shift * period;
   ValueId x = vector ? vector_index(shifted) : scalar_index(shifted);
   VType type = builder_.type(x);
-  int64_t most = shifted.bounds().hi;
+  x = compound(term, x, shifted, shifted.bounds().hi);
+  return shift == 0 || term.modulus != 0 ? x : builder_.op(Op::Sub, {x, builder_.constant(ir::constant(type.dtype, shift), type.lanes)});
+}
+
+ValueId Nest::compound(const Index::Term& term, ValueId inner, const Index& of, int64_t most) {
+  ValueId x = inner;
   if (term.modulus != 0) {
-    x = divide(x, shifted, most, term.modulus, true);
-    shift = 0;
+    x = divide(x, of, most, term.modulus, true);
     most = term.modulus - 1;
   }
-  if (term.divisor > 1) x = divide(x, shifted, most, term.divisor, false);
-  return shift == 0 ? x : builder_.op(Op::Sub, {x, builder_.constant(ir::constant(type.dtype, shift), type.lanes)});
+  return term.divisor > 1 ? divide(x, of, most, term.divisor, false) : x;
 }
 
 // A number of an index, by its term: a parameter, or on a GPU, within compound terms, a literal: what they are divided by is one too.

@@ -10,7 +10,9 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -59,6 +61,9 @@ class Nest {
   // --- numbers of indices
   void take_any_numbers(bool any) { any_numbers_ = any; }  // divisors that are powers of two and strides of 1 are no code of their own
   bool hides_power() const { return hides_power_; }        // whether vectors are divided by one, which takes longer so
+
+  // Lanes that skip from line to line are accessed line by line under masks, where items have so many bytes.
+  void take_lines(int64_t least_item) { least_item_of_lines_ = least_item; }
 
   // --- scopes
   void push();
@@ -109,11 +114,13 @@ class Nest {
     Axis,       // axis * kSubs + sub
     Condition,  // of guards that are the same for all lanes
     LaneTerm,   // compound terms, one value a lane; by term_key
+    RunLanes,   // of the vector's runs; by term_key, with the run's number as that of a term
+    RunOffset,
   };
   // The size parameters of one index: its terms' coefficients by number, then these. Those of a load or store: the bounds
   // of its guards, then the size of its buffer.
-  static constexpr int kSlots = 64, kScale = 61, kLaneStride = 62, kConstantPart = 63, kNumel = 63;
-  static constexpr size_t kMostTerms = kScale;
+  static constexpr int kSlots = 64, kLength = 60, kScale = 61, kLaneStride = 62, kConstantPart = 63, kNumel = 63;
+  static constexpr size_t kMostTerms = kLength;
 
   static constexpr int64_t key_of(Kind kind, int64_t key) { return static_cast<int64_t>(kind) << 58 | key; }
   // The innermost scope's; null if there is none.
@@ -153,7 +160,8 @@ class Nest {
   // x / d, or the remainder; x is `of`, or the remainder of that, and at most so large.
   ValueId divide(ValueId x, const Index& of, int64_t most, int64_t d, bool remainder);
   ValueId term_value(const Index::Term& term, bool vector);
-  ValueId cast(ValueId x, DType type);  // of an index: I64 or I32
+  ValueId compound(const Index::Term& term, ValueId inner, const Index& of, int64_t most);  // of a value that is not negative
+  ValueId cast(ValueId x, DType type);                                                      // of an index: I64 or I32
   DType index_type() { return builder_.tree().index_type; }
   ValueId splat_index(ValueId x);
   ValueId condition(Value v, const std::vector<int>& guards, bool vector);
@@ -165,11 +173,27 @@ class Nest {
   ValueId uniform_condition(Value v);
   int64_t condition_key(Value v, const std::vector<int>& together) const;
   void prepare_guards(Value v);
+  void prepare_lanes(const Instr& instr);              // of an access whose lanes are no equal steps apart
   void prepare_lanes(const Index& index, DType type);  // its compound terms that are known here
   ValueId load(Value v);
   void load_along(Value v, const std::vector<int>& guards, ValueId otherwise, ValueId result);
   ValueId load_clamped(const Instr& instr, ValueId at, ValueId numel);
   ValueId load_at(Value v, ValueId mask);
+  // Lanes that are neighbours within lines: an index that grows by 1 with a position x along the lanes, but where x passes multiples of
+  // `length`, as in x mod 14 + 16 * (x / 14).
+  struct LineRuns {
+    Index position;
+    int64_t length;
+    int most;  // runs that the lanes of a vector may have
+  };
+  struct Run {
+    ValueId lanes;   // a mask; kAlways: all
+    ValueId offset;  // of its lanes from where they were if the first lane's line went on; kNone: none
+  };
+  std::optional<LineRuns> line_runs(const Instr& instr) const;
+  Run run(const Instr& instr, const LineRuns& runs, int number);
+  void each_run(const Instr& instr, const LineRuns& runs, ValueId mask,
+                const std::function<void(const Run& run, ValueId place, ValueId mask)>& f);
   // Where a load or store takes place, with the computed part: one position, or one a lane.
   ValueId place(const Instr& instr);
   ValueId places(const Instr& instr);
@@ -187,6 +211,7 @@ class Nest {
   int sub_ = 0;
   ValueId mask_ = kAlways;
   bool any_numbers_ = false, hides_power_ = false;
+  int64_t least_item_of_lines_ = std::numeric_limits<int64_t>::max();
   std::vector<bool> varies_, apart_;
   std::unordered_map<Value, int64_t> ahead_;  // loads that prefetch, and how far
   std::vector<int> sub_axes_;

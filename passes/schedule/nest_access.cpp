@@ -1,6 +1,8 @@
 // Nest: loads and stores. Contiguous, reversed, strided and gathered vectors, guards and masks; see nest.h.
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "passes/schedule/nest.h"
 
@@ -97,10 +99,87 @@ ValueId Nest::places(const Instr& in) {
 // A parameter, as other strides are.
 ValueId Nest::scale_of(const Instr& in) { return builder_.size(coefficient_slot(index_number(Index(in.scale)), kScale, in.scale)); }
 
+// Lines so short that a vector would take more of them are gathered.
+std::optional<Nest::LineRuns> Nest::line_runs(const Instr& in) const {
+  constexpr int64_t kMostRuns = 4;
+  if (in.op == Op::IndexOf || in.scale != 0 || ir::item_size(kernel_.buffer(in.slot).dtype) < least_item_of_lines_) return {};
+  int64_t step = 0, length = 0;  // within a line; of a line
+  std::optional<Index> position;
+  for (const Index::Term& term : in.index.terms()) {
+    if (term.axis >= 0 ? term.axis != lane_axis_ : !term.inner_index().depends_on(lane_axis_)) continue;
+    if (term.axis >= 0 || term.divisor <= 1) step += term.coefficient;
+    if (term.axis >= 0) continue;
+    const Index x = term.inner_index();
+    const Index::Stride along = x.stride(lane_axis_);
+    if (!along.ok || along.value != 1 || x.bounds().lo < 0 || (position && !(*position == x))) return {};
+    const int64_t of_term = term.divisor > 1 ? term.divisor : term.modulus, shorter = length == 0 ? of_term : std::min(length, of_term);
+    if (std::max(length, of_term) % shorter != 0) return {};
+    length = shorter;
+    position = x;
+  }
+  if (step != 1 || !position) return {};
+  const int64_t most = 1 + (lanes_ - 2 + length) / length;
+  return most <= kMostRuns ? std::optional(LineRuns{*position, length, static_cast<int>(most)}) : std::nullopt;
+}
+
+// Run 0 has what is left of the first lane's line; the lanes of the others are those of the lines behind it.
+Nest::Run Nest::run(const Instr& in, const LineRuns& runs, int number) {
+  const int index = index_number(in.index);
+  const int64_t key = term_key(index, static_cast<size_t>(number), DType::I64);
+  if (const ValueId* lanes = find(Kind::RunLanes, key)) return {*lanes, *find(Kind::RunOffset, key)};
+  const ValueId length = builder_.size(coefficient_slot(index, kLength, runs.length)), first = scalar_index(runs.position);
+  const int64_t most = runs.position.bounds().hi + lanes_;
+  const auto begin_of = [&](int run) {  // its first lane
+    const ValueId left = builder_.op(Op::Sub, {length, divide(first, runs.position, most, runs.length, true)});
+    return builder_.op(Op::Add, {left, builder_.op(Op::Mul, {literal(run - 1), length})});
+  };
+  const auto before = [&](int run) { return tail_mask(literal(0), begin_of(run)); };
+  const ValueId from = number == 0 ? kAlways : builder_.op(Op::Not, {before(number)});
+  const ValueId lanes = number + 1 == runs.most ? from : both(from, before(number + 1));
+  ValueId offset = kNone;
+  if (number > 0) {  // the sum of the terms there, less that at the first lane, less the lanes in between
+    const ValueId begin = begin_of(number), there = builder_.op(Op::Add, {first, begin});
+    offset = builder_.op(Op::Sub, {literal(0), begin});
+    for (size_t t = 0; t < in.index.terms().size(); ++t) {
+      const Index::Term& term = in.index.terms()[t];
+      if (term.axis >= 0 ? term.axis != lane_axis_ : !term.inner_index().depends_on(lane_axis_)) continue;
+      const auto at = [&](ValueId x) { return term.axis >= 0 ? x : compound(term, x, runs.position, most); };
+      const ValueId apart = builder_.op(Op::Sub, {at(there), at(first)});
+      const ValueId c = builder_.size(coefficient_slot(index, t, term.coefficient));
+      offset = builder_.op(Op::Add, {offset, builder_.op(Op::Mul, {apart, c})});
+    }
+  }
+  note(Kind::RunOffset, key, offset);
+  return {note(Kind::RunLanes, key, lanes), offset};
+}
+
+// Each run is accessed as if the line went on as the first lane's does, under a mask:
+//
+//   lanes     0 .. 9 | 10 .. 15         x mod 14 + 16 * (x / 14), the first lane is at 4 of its line
+//   %a = load x[%at]      mask lanes < 10
+//   %b = load x[%at + 2]  mask lanes >= 10;      where(lanes >= 10, %b, %a)
+void Nest::each_run(const Instr& in, const LineRuns& runs, ValueId mask,
+                    const std::function<void(const Run& run, ValueId place, ValueId mask)>& f) {
+  const ValueId first = place(in);
+  for (int number = 0; number < runs.most; ++number) {
+    const Run r = run(in, runs, number);
+    f(r, number == 0 ? first : builder_.op(Op::Add, {first, r.offset}), both(mask, r.lanes));
+  }
+}
+
 ValueId Nest::load_at(Value v, ValueId mask) {
   const Instr& in = instr(v);
   Index::Stride stride = lane_stride(in);
-  if (!stride.ok) return builder_.gather(in.slot, places(in), mask);
+  if (!stride.ok) {
+    const std::optional<LineRuns> runs = line_runs(in);
+    if (!runs) return builder_.gather(in.slot, places(in), mask);
+    ValueId result = kNone;
+    each_run(in, *runs, mask, [&](const Run& run, ValueId place, ValueId masked) {
+      const ValueId loaded = builder_.load(in.slot, place, lanes_, masked);
+      result = result < 0 ? loaded : builder_.op(Op::Where, {run.lanes, loaded, result});
+    });
+    return result;
+  }
   if (stride.value == 1) {
     const ValueId at = place(in);
     if (const auto ahead = ahead_.find(v); ahead != ahead_.end()) {
@@ -261,7 +340,9 @@ void Nest::store(Value v) {
   }
   ValueId value = vector(in.args[0]), mask = both(mask_, inside);
   Index::Stride stride = lane_stride(in);
-  if (!stride.ok) {
+  if (const std::optional<LineRuns> runs = stride.ok ? std::nullopt : line_runs(in)) {
+    each_run(in, *runs, mask, [&](const Run&, ValueId place, ValueId masked) { builder_.store(in.slot, place, value, masked); });
+  } else if (!stride.ok) {
     builder_.scatter(in.slot, places(in), value, mask);
   } else if (stride.value == 1) {
     builder_.store(in.slot, place(in), value, mask);

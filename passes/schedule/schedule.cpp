@@ -79,8 +79,9 @@ Answer takes_contraction(const Form& form, const Target& target) {
   if (form.contract_axes > 1) return refuses("a contraction runs along one axis");
   if (ir::kind(target) == TargetKind::Cuda) return takes_staged(form);
   if (form.left != Form::Operand::Loaded) return refuses("the left operand of a contraction is read in its innermost loop: from memory");
-  // Also what a pad adds: a window is read at each of its taps, and would ask about the border each time.
-  if (form.right != Form::Operand::Loaded) return refuses("the right operand of a contraction is read for every row: from memory");
+  // Also what a pad adds: a window is read at each of its taps, and would ask about the border each time. What has 16 bits is widened as
+  // it is packed.
+  if (form.right > Form::Operand::Widened) return refuses("the right operand of a contraction is read for every row: from memory");
   return kTakes;
 }
 
@@ -155,7 +156,8 @@ void split_on_cpu(const ir::Work&, const Target& target, std::any plan, KnownLow
 }
 
 void contraction_on_cpu(const ir::Work& work, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
-  kernel_on_cpu<cpu::lower_contraction>(cpu::with_axes_of_one(std::get<ir::Kernel>(work)), target, std::move(plan), known, lowered);
+  const ir::Kernel kernel = cpu::laid_out_contraction(std::get<ir::Kernel>(work), std::get<CpuTarget>(target));
+  kernel_on_cpu<cpu::lower_contraction>(kernel, target, std::move(plan), known, lowered);
 }
 
 void check_shared(const ir::Kernel& kernel, const GpuTarget& target, const Lowered& lowered) {

@@ -466,6 +466,53 @@ TEST_CASE("long bodies, which stand once: masked throughout, sums in memory") {
   }
 }
 
+// A convolution of 3x3 without a border: images [n, 3, rows + 2, width + 2], `filters` results.
+std::string convolution(int n, int rows, int width, int filters, const std::string& dtype) {
+  const int line = width + 2, plane = (rows + 2) * line, places = rows * width;
+  const auto dims = [](std::initializer_list<int> sizes) {
+    std::string text;
+    for (const int size : sizes) text += (text.empty() ? "" : ",") + std::to_string(size);
+    return "[" + text + "]";
+  };
+  const std::string windows = dims({n, 3, 3, 3, rows, width}), strides = dims({3 * plane, plane, line, 1, line, 1});
+  return "graph @g(%x: " + dtype + dims({n, 3, rows + 2, line}) + ", %w: " + dtype + dims({1, filters, 27}) + ", %b: " + dtype +
+         dims({1, filters, 1}) + ") {\n  %0 = strided %x sizes=" + windows + " strides=" + strides + " offset=0 : " + dtype + windows +
+         "\n  %1 = reshape %0 " + dims({n, 27, places}) + " : " + dtype + dims({n, 27, places}) + "\n  %2 = expand %w " +
+         dims({n, filters, 27}) + " : " + dtype + dims({n, filters, 27}) + "\n  %3 = dot %2, %1 : " + dtype + dims({n, filters, places}) +
+         "\n  %4 = expand %b " + dims({n, filters, places}) + " : " + dtype + dims({n, filters, places}) +
+         "\n  %5 = add %3, %4 : " + dtype + dims({n, filters, places}) + "\n  return %5\n}\n";
+}
+
+TEST_CASE("vectors reach over the ends of lines: windows of images of every width, one image and several") {
+  for (const int width : {3, 5, 6, 7, 8, 9, 14, 15, 16, 17, 18, 31}) check(convolution(1, 5, width, 20, "f32"));
+  for (const int width : {6, 7, 14}) check(convolution(3, width, width, 24, "f32"));  // as one line of columns where it runs often
+  for (const char* dtype : {"f64", "f16", "bf16", "i32", "i64"}) check(convolution(2, 4, 7, 17, dtype));
+}
+
+TEST_CASE("vectors reach over the ends of lines: parts of lines") {
+  for (const int width : {5, 7, 8, 13, 16, 21}) {
+    for (const char* dtype : {"f32", "f64", "i16", "u8"}) {
+      const std::string w = std::to_string(width), line = std::to_string(width + 3), of = std::string(dtype) + "[";
+      const std::string all = std::to_string(9 * width), shape = of + all + "]";
+      check("graph @g(%x: " + of + "9," + line + "], %y: " + shape + ") {\n  %0 = strided %x sizes=[9," + w + "] strides=[" + line +
+            ",1] offset=2 : " + of + "9," + w + "]\n  %1 = reshape %0 [" + all + "] : " + shape + "\n  %2 = add %1, %y : " + shape +
+            "\n  return %2\n}\n");
+    }
+  }
+}
+
+TEST_CASE("16 bits are widened as a product packs them") {
+  for (const char* dtype : {"f16", "bf16"}) {
+    const std::string half = dtype;
+    for (const int rows : {1, 5, 23, 24, 40}) {
+      const std::string m = std::to_string(rows);
+      check("graph @g(%a: f32[" + m + ",70], %b: " + half + "[70,50], %c: " + half + "[50,70]) {\n  %0 = cast %b : f32[70,50]\n" +
+            "  %1 = dot %a, %0 : f32[" + m + ",50]\n  %2 = permute %c [1,0] : " + half + "[70,50]\n  %3 = cast %2 : f32[70,50]\n" +
+            "  %4 = dot %a, %3 : f32[" + m + ",50]\n  return %1, %4\n}\n");
+    }
+  }
+}
+
 TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row, one column") {
   auto dot = [](const std::string& a, const std::string& b, const std::string& o, const std::string& t = "f32") {
     check("graph @g(%a: " + t + "[" + a + "], %b: " + t + "[" + b + "]) {\n  %1 = dot %a, %b : " + t + "[" + o + "]\n  %2 = neg %1 : " + t +

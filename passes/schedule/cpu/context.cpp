@@ -53,6 +53,9 @@ int bytes_of_lane(const ir::Kernel& kernel, int axis) {
 Context::Context(const ir::Kernel& k, Lowered& lowered, const ir::CpuTarget& machine, KnownLowered known)
     : passes::Context(k, lowered, ir::TargetKind::Cpu, DType::I64, known), target(machine) {
   nest.take_any_numbers(is_small());
+  for (const int64_t item : {4, 2, 1}) {
+    if (machine.masks(item)) nest.take_lines(item);
+  }
 }
 
 bool Context::is_small() const {

@@ -77,7 +77,9 @@ void lower_columns(Context& c);
 void lower_columns_split(Context& c);
 void lower_columns_in_runs(Context& c);
 void lower_contraction(Context& c);
-ir::Kernel with_axes_of_one(ir::Kernel kernel);  // of a contraction, before it is lowered
+// A contraction as it is lowered: little work with axes of one element; much, or what runs often, with the columns of several images as
+// one axis.
+ir::Kernel laid_out_contraction(ir::Kernel kernel, const ir::CpuTarget& target);
 
 // A tile of an operand: positions along the axis `rows`, and `vectors` vectors from `begin` on along the axis `columns`, the
 // nest's lane axis, where they are bound as sub-vectors 0, 1, ...
@@ -99,7 +101,8 @@ struct Panel {
 // Turns as many vectors as there are lanes: rows become columns.
 void turn(ir::TreeBuilder& b, std::vector<ValueId>& rows);
 int64_t packed_slack(const Context& c, Value load, int rows);
-void pack(Context& c, Value load, const PackedTile& tile, const Panel& panel);  // what `load` reads of the tile
+// An operand's tile: a load, and the casts of what it reads.
+void pack(Context& c, std::span<const Value> operand, const PackedTile& tile, const Panel& panel);
 void call_attention(Context& c, const Call& call);
 bool takes_attention(const Form::Attention& heads);
 void lower_scan_lines(Context& c);    // scans of contiguous lines

@@ -42,6 +42,7 @@ constexpr size_t kShortEpilogue = 8;  // instructions
 // About the rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
 // share out.
 constexpr int64_t kFewRows = 48, kManyRows = 240, kManyVectors = 16;
+constexpr int64_t kRowsOfCast = 24;        // fewer take no longer to widen what they read in place
 constexpr int64_t kRowsOfCopy = 128;       // with more, packing costs little beside the product
 constexpr int kLeastRows = 6;              // fewer rows to a tile would wait for the panel's loads
 constexpr int kLeastInstructions = 20;     // about as many could be issued while the loads of a small tile are waited for
@@ -288,7 +289,7 @@ class Contraction {
     ns_ = cost(std::min(rows, panel_rows));
     pack_ns_ = cost(4);
     packs_ = packs();
-    const int64_t depth = c_.extent(k_) + packed_slack(c_, right_, k_);
+    const int64_t depth = c_.extent(k_) + packed_slack(c_, right_chain_.front(), k_);
     copies_ = packs_ && rows <= kRowsOfCopy && copies_whole();
     lines_ = line_ < 0 ? 1 : c_.extent(line_) / tile_.lines;
     lengths_.numbers = {c_.product(batch_) * lines_ * column_tiles_ * panels, panels, panel_rows, rows, depth};
@@ -408,16 +409,17 @@ class Contraction {
 
   // Whether a copy of the whole right operand is worth keeping if it is constant, and it is.
   bool copies_whole() {
-    const Instr& right = nest_.instr(right_);
+    const Instr& right = nest_.instr(right_chain_.front());
     const Index::Stride along = right.index.stride(k_), across = right.index.stride(column_);
     const ir::Axes axes = right.index.axes();
     const bool whole = std::ranges::all_of(axes, [&](int a) { return a == k_ || a == column_; });
     if (!whole || !along.ok || !across.ok || right.scale != 0 || !right.guards.empty()) return false;
-    c_.out.packing = Lowered::Packing{right.slot,
-                                      kNone,
-                                      0,
-                                      {static_cast<int64_t>(right.dtype), c_.extent(k_), c_.extent(column_), along.value, across.value,
-                                       right.index.constant_part(), nest_.lanes(), tile_.vectors}};
+    c_.out.packing =
+        Lowered::Packing{right.slot,
+                         kNone,
+                         0,
+                         {static_cast<int64_t>(right.dtype), static_cast<int64_t>(nest_.instr(right_).dtype), c_.extent(k_),
+                          c_.extent(column_), along.value, across.value, right.index.constant_part(), nest_.lanes(), tile_.vectors}};
     return c_.kernel.buffer(right.slot).constant;
   }
 
@@ -427,7 +429,7 @@ class Contraction {
                kZero, width};
     c_.out.packing->copy = packed_.buffer;
     columns_of_tile(c_.begin_phase("pack", column_tiles_, pack_ns_),
-                    [&](const PackedTile& columns) { pack(c_, right_, columns, packed_); });
+                    [&](const PackedTile& columns) { pack(c_, right_chain_, columns, packed_); });
     c_.end_phase();
   }
 
@@ -438,7 +440,7 @@ class Contraction {
     const int64_t width = int64_t{columns.vectors} * nest_.lanes();
     const Panel panel{c_.buffer_of("panel", nest_.instr(right_).dtype, Space::Local, c_.length_slot(lengths_, kDepth, width)), kZero,
                       width};
-    pack(c_, right_, columns, panel);
+    pack(c_, right_chain_, columns, panel);
     return panel;
   }
 
@@ -467,14 +469,16 @@ class Contraction {
   }
 
   // Whether the right operand is copied into a panel: its rows lie far apart, or its columns do. Guards (of blocks laid side
-  // by side) are settled once, not for each row.
+  // by side) are settled once, not for each row, and so are casts.
   bool packs() const {
-    const Instr& right = nest_.instr(right_);
-    if (!tiled_ || column_ < 0 || right.op != Op::Load) return false;
+    const Instr& right = nest_.instr(right_chain_.front());
+    const auto is_cast = [&](Value v) { return nest_.instr(v).op == Op::Cast; };
+    if (!tiled_ || column_ < 0 || right.op != Op::Load || !std::all_of(right_chain_.begin() + 1, right_chain_.end(), is_cast)) return false;
     const Index::Stride across = right.index.stride(column_);
     const int64_t bytes = c_.extent(k_) * c_.extent(column_) * ir::item_size(right.dtype);
-    const bool in_place = across.ok && (across.value == 0 || (across.value == 1 && bytes <= large_bytes()));
-    return !in_place || !right.guards.empty();
+    const bool casts = right_chain_.size() > 1, few = casts && c_.extent(row_) < kRowsOfCast;
+    const bool in_place = across.ok && (across.value == 0 || (across.value == 1 && (few || bytes <= large_bytes())));
+    return !in_place || !right.guards.empty() || (casts && !few);
   }
 
   int accumulators_of_row() const { return vectors_ * tile_.lines; }
@@ -740,6 +744,49 @@ class FilledAxes {
   bool has_row_ = false;
 };
 
+// An axis of one element has vanished from all indices: that of rows, or k. It gets a place in them again, at a distance that is never
+// gone, so that little work of one row or one k is the code that it is for any number.
+//
+//   axes j: 192 parallel, c: 64 contract               axes row: 1 parallel, j: 192 parallel, c: 64 contract
+//   load x0[c]   load x1[192*c + j]   store y0[j]  ->  load x0[far*row + c]   load x1[192*c + j]   store y0[far*row + j]
+ir::Kernel with_axes_of_one(ir::Kernel kernel) {
+  FilledAxes(kernel).fill();
+  return kernel;
+}
+
+// The columns of a convolution are places of an image, a number that vectors seldom divide: those of several images are one line of
+// columns where that saves vectors. Their windows are packed in any case.
+//
+//   axes i: 8 parallel, k: 49 parallel, ...               axes k: 392 parallel, ...
+//   load x1[20736*i + k mod 7 + 9*(k / 7) + ...]      ->  load x1[20736*(k / 49) + k mod 7 + 9*((k mod 49) / 7) + ...]
+ir::Kernel with_joined_columns(ir::Kernel kernel, int lanes) {
+  constexpr int64_t kLeastRows = 16, kLeastColumns = 6;
+  constexpr double kWorthIt = 0.97;
+  const Instr& contract = kernel.instr(contraction_of(kernel));
+  const Value left = contract.args[0], right = contract.args[1];
+  int column = kNoAxis, line = kNoAxis;
+  int64_t rows = 1;
+  for (const int a : ir::axes_of(kernel, AxisKind::Parallel)) {
+    const bool of_left = depends(kernel, left, a), of_right = depends(kernel, right, a);
+    if (of_right && !of_left) line = std::exchange(column, a);
+    if (of_left && !of_right) rows = kernel.extent(a);
+  }
+  const Instr& load = kernel.instr(right);
+  if (line == kNoAxis || rows < kLeastRows || load.op != Op::Load || load.scale != 0 || load.index.stride(column).ok) return kernel;
+  const int64_t columns = kernel.extent(column), lines = kernel.extent(line);
+  const double vectors = static_cast<double>(lines * ceil_div(columns, lanes));
+  if (columns < kLeastColumns || static_cast<double>(ceil_div(lines * columns, lanes)) > kWorthIt * vectors) return kernel;
+  const Index joined = Index::axis(column - (line < column ? 1 : 0), lines * columns);
+  substitute_axes(kernel, [&](int a, int64_t extent) {
+    if (a == line) return floor_div(joined, columns);
+    if (a == column) return floor_mod(joined, columns);
+    return Index::axis(a > line ? a - 1 : a, extent);
+  });
+  kernel.axes[static_cast<size_t>(column)].extent = lines * columns;
+  kernel.axes.erase(kernel.axes.begin() + line);
+  return kernel;
+}
+
 }  // namespace
 
 void lower_contraction(Context& c) {
@@ -747,14 +794,11 @@ void lower_contraction(Context& c) {
   if (!contraction.is_known()) contraction.lower();
 }
 
-// An axis of one element has vanished from all indices: that of rows, or k. It gets a place in them again, at a distance that is never
-// gone, so that little work of one row or one k is the code that it is for any number.
-//
-//   axes j: 192 parallel, c: 64 contract               axes row: 1 parallel, j: 192 parallel, c: 64 contract
-//   load x0[c]   load x1[192*c + j]   store y0[j]  ->  load x0[far*row + c]   load x1[192*c + j]   store y0[far*row + j]
-ir::Kernel with_axes_of_one(ir::Kernel kernel) {
-  if (kernel.extent_of(AxisKind::Parallel) * kernel.extent_of(AxisKind::Contract) < kManyProducts) FilledAxes(kernel).fill();
-  return kernel;
+ir::Kernel laid_out_contraction(ir::Kernel kernel, const ir::CpuTarget& target) {
+  constexpr int kBitsOfLane = 32;
+  const bool is_small = kernel.extent_of(AxisKind::Parallel) * kernel.extent_of(AxisKind::Contract) < kManyProducts;
+  if (!is_small || target.often) kernel = with_joined_columns(std::move(kernel), target.vector_bits / kBitsOfLane);
+  return is_small ? with_axes_of_one(std::move(kernel)) : kernel;
 }
 
 }  // namespace tenon::passes::cpu

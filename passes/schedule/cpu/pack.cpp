@@ -11,7 +11,7 @@ namespace tenon::passes::cpu {
 
 namespace {
 
-void along_columns(Context& c, Value load, const PackedTile& tile, const Panel& panel) {
+void along_columns(Context& c, std::span<const Value> operand, const PackedTile& tile, const Panel& panel) {
   Nest& nest = c.nest;
   const auto each_vector = [&](const auto& body) {
     for (int q = 0; q < tile.vectors; ++q) {
@@ -20,14 +20,14 @@ void along_columns(Context& c, Value load, const PackedTile& tile, const Panel& 
     }
     nest.set_sub(0);
   };
-  each_vector([&](int) { nest.prepare({&load, 1}); });
+  each_vector([&](int) { nest.prepare(operand); });
   c.loop(c.literal(0), nest.extent(tile.rows), 1, [&](ValueId row) {
     nest.bind(tile.rows, row);
     const ValueId place = panel.row(c, row);
     each_vector([&](int q) {
       nest.set_mask(q + 1 == tile.vectors ? tile.mask : kAlways);
-      nest.emit(load);
-      c.builder.store(panel.buffer, c.offset(place, int64_t{q} * nest.lanes()), nest.vector(load));
+      for (const Value v : operand) nest.emit(v);
+      c.builder.store(panel.buffer, c.offset(place, int64_t{q} * nest.lanes()), nest.vector(operand.back()));
     });
     nest.set_mask(kAlways);
   });
@@ -38,7 +38,7 @@ constexpr int kTurned = 16;  // rows and columns that are turned at once, at mos
 // The last column is read again in the place of those past it, and the panel has room past the last row: neither is asked for. One
 // loop, masked throughout, and a block turned by halves: whole vectors apart, and each row of the block woven from all columns, would
 // be eight times the code.
-void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& panel) {
+void along_rows(Context& c, std::span<const Value> operand, const PackedTile& tile, const Panel& panel) {
   Nest& nest = c.nest;
   const int lanes_of_columns = nest.lanes(), lanes = std::min(lanes_of_columns, kTurned);
   nest.set_lane_axis(tile.rows, lanes);
@@ -51,7 +51,7 @@ void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& pan
       const ValueId column = c.offset(first, j);
       nest.set_sub(j);
       nest.bind(tile.columns, last < 0 ? column : c.minimum(column, last));
-      nest.prepare({&load, 1});
+      nest.prepare(operand);
     }
     nest.set_sub(0);
     const ValueId begin = tile.row_begin, end = begin < 0 ? nest.extent(tile.rows) : tile.row_end;
@@ -59,8 +59,8 @@ void along_rows(Context& c, Value load, const PackedTile& tile, const Panel& pan
       std::vector<ValueId> vectors;
       for (int j = 0; j < lanes; ++j) {
         nest.set_sub(j);
-        nest.emit(load);
-        vectors.push_back(nest.get(load));
+        for (const Value v : operand) nest.emit(v);
+        vectors.push_back(nest.get(operand.back()));
       }
       nest.set_sub(0);
       turn(c.builder, vectors);
@@ -99,8 +99,8 @@ ValueId Panel::row(Context& c, ValueId row) const {
 
 int64_t packed_slack(const Context& c, Value load, int rows) { return is_turned(c, load, rows) ? std::min(c.lanes, kTurned) - 1 : 0; }
 
-void pack(Context& c, Value load, const PackedTile& tile, const Panel& panel) {
-  is_turned(c, load, tile.rows) ? along_rows(c, load, tile, panel) : along_columns(c, load, tile, panel);
+void pack(Context& c, std::span<const Value> operand, const PackedTile& tile, const Panel& panel) {
+  is_turned(c, operand.front(), tile.rows) ? along_rows(c, operand, tile, panel) : along_columns(c, operand, tile, panel);
 }
 
 }  // namespace tenon::passes::cpu

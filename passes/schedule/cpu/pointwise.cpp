@@ -87,7 +87,7 @@ void lower_transpose(Context& c) {
   PackedTile tile{lane_axis, other, column, static_cast<int>(kTileInner) / nest.lanes(), column_end};
   tile.row_begin = row;
   tile.row_end = row_end;
-  for (const auto& [load, panel] : packed) pack(c, load, tile, panel);
+  for (const auto& [load, panel] : packed) pack(c, {&load, 1}, tile, panel);
   c.loop(row, row_end, 1, [&](ValueId at) {
     nest.bind(other, at);
     const std::vector<Value> inner = hoist(nest, direct);

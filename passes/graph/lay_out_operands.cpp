@@ -1,0 +1,69 @@
+// Left operands of large products on a CPU are stored as the product reads them, element by element along k. One that is read across its
+// rows, as the gradient of a layer's weights reads that of the layer's result, is a line of the cache for each k, and lines that lie a
+// power of two apart leave the cache before the next rows want them. So it is copied:
+//
+//   %t = permute %a [1,0] : f32[1024,512]          %t = permute %a [1,0] : f32[1024,512]
+//   %d = dot %t, %b                          ->    %s = cast %t : f32[1024,512]
+//                                                  %d = dot %s, %b
+//
+// Halves are widened once, not for each tile of columns. Those of the right operand the product widens as it packs them:
+//
+//   %d = dot %a, %b : f16[256,1024]          ->    %s = cast (cast %a : f32) : f32[256,512]
+//                                                  %d = cast (dot %s, (cast %b : f32)) : f16[256,1024]
+//
+// No bit changes: halves are multiplied and added in float32 in any case.
+#include <algorithm>
+#include <span>
+
+#include "passes/graph/rebuild_graph.h"
+#include "passes/passes.h"
+
+namespace tenon::passes {
+namespace {
+
+using ir::Node, ir::NodeRef, ir::Op;
+
+// For so many columns that a tile of the product does not hold them all, and so much work that a copy is little beside it.
+bool reads_left_often(const Node& dot, int64_t least_rows, int64_t least_depth, int64_t least_products) {
+  constexpr int64_t kLeastColumns = 64;
+  const ir::Dims &left = dot.inputs()[0]->shape(), &right = dot.inputs()[1]->shape();
+  const int64_t rows = left[left.size() - 2], depth = left.back(), columns = right.back();
+  if (rows < least_rows || depth < least_depth || columns < kLeastColumns) return false;
+  return dot.numel() >= least_products / depth;
+}
+
+bool turns_left(const Node& dot) {
+  constexpr int64_t kLeastRows = 16, kLeastDepth = 256, kLeastProducts = 1 << 24;
+  return !lies_along_rows(dot.inputs()[0]) && reads_left_often(dot, kLeastRows, kLeastDepth, kLeastProducts);
+}
+
+bool widens_left(const Node& dot) {
+  constexpr int64_t kLeastRows = 4, kLeastDepth = 16, kLeastProducts = 1 << 18;
+  return ir::is_half(dot.dtype()) && reads_left_often(dot, kLeastRows, kLeastDepth, kLeastProducts);
+}
+
+// A copy of a matrix in float32, or as it is; once of one that is the same for all products.
+NodeRef stored(const NodeRef& x, bool widens) {
+  const auto matrix = [](const Node& node) { return std::span(node.shape().data() + node.rank() - 2, 2); };
+  if (x->op() == Op::Expand && x->inputs()[0]->rank() == x->rank() && std::ranges::equal(matrix(*x), matrix(*x->inputs()[0])))
+    return ir::expand(stored(NodeRef(x->inputs()[0]), widens), x->shape());
+  return copied(widens ? ir::cast(x, ir::DType::F32) : x);
+}
+
+NodeRef laid_out(const Node& dot, std::span<const NodeRef> operands) {
+  if (!widens_left(dot)) return ir::dot(stored(operands[0], false), operands[1]);
+  const NodeRef right = ir::cast(operands[1], ir::DType::F32);
+  return ir::cast(ir::dot(stored(operands[0], true), right), dot.dtype());
+}
+
+}  // namespace
+
+ir::Graph lay_out_operands(const ir::Graph& graph, const ir::Targets& targets) {
+  const auto pays = [&](const Node& node) {
+    return node.op() == Op::Dot && ir::kind(ir::target_of(targets, node.device())) == ir::TargetKind::Cpu &&
+           (turns_left(node) || widens_left(node));
+  };
+  return rebuild_some(graph, pays, laid_out);
+}
+
+}  // namespace tenon::passes
