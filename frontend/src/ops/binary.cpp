@@ -1,5 +1,6 @@
 // Elementwise functions of two and three operands: arithmetic, comparisons, logic, bits, closeness.
 #include <cmath>
+#include <cstring>
 
 #include "frontend/src/autograd/grad.h"
 #include "frontend/src/autograd/replayed_call.h"
@@ -123,23 +124,52 @@ Tensor true_divide_any(const A& a, const B& b) {
 
 constexpr const char* kZeroDivision = "ZeroDivisionError";
 
+// Whether one of the elements is 0 along a dim and those behind it.
+template <typename T>
+bool has_zero(const unsigned char* data, const HostView& view, size_t dim) {
+  const auto stride = view.strides[dim] * static_cast<int64_t>(sizeof(T));
+  bool found = false;
+  if (dim + 1 < view.sizes.size()) {
+    for (int64_t i = 0; i < view.sizes[dim] && !found; ++i) found = has_zero<T>(data + i * stride, view, dim + 1);
+    return found;
+  }
+  const auto look = [&](int64_t step) {
+    for (int64_t i = 0; i < view.sizes[dim]; ++i) {
+      T x;
+      std::memcpy(&x, data + i * step, sizeof x);
+      found |= x == 0;
+    }
+  };
+  view.strides[dim] == 1 ? look(sizeof(T)) : look(stride);
+  return found;
+}
+
+bool has_zero(const HostView& divisor) {
+  HostView view = divisor;
+  view.sizes = view.strides = {1};
+  for (size_t d = 0; d < divisor.sizes.size(); ++d) {  // dims that lie one behind the other are one
+    const int64_t size = divisor.sizes[d], stride = divisor.strides[d];
+    if (view.strides.back() == size * stride || view.sizes.back() == 1) {
+      view.sizes.back() *= size;
+      view.strides.back() = stride;
+    } else {
+      view.sizes.push_back(size);
+      view.strides.push_back(stride);
+    }
+  }
+  switch (ir::item_size(view.dtype)) {
+    case 1: return has_zero<uint8_t>(view.data, view, 0);
+    case 2: return has_zero<uint16_t>(view.data, view, 0);
+    case 4: return has_zero<uint32_t>(view.data, view, 0);
+    default: return has_zero<uint64_t>(view.data, view, 0);
+  }
+}
+
 // Only where the values are known without evaluating anything; a zero that appears later gives 0.
 void refuse_zero(const Tensor& divisor) {
   const NodeRef value = impl(divisor).storage().value();
   if (value->op() == Op::Const) check(value->bits() != 0 || divisor.numel() == 0, kZeroDivision);
-  if (!runtime::buffer_of(*value)) return;
-  const HostView view = host_view(divisor);
-  std::vector<int64_t> index(view.sizes.size(), 0);
-  int64_t offset = 0;
-  for (int64_t i = 0; i < divisor.numel(); ++i) {
-    check(view.element(offset).bits != 0, kZeroDivision);
-    for (size_t d = index.size(); d-- > 0;) {
-      offset += view.strides[d];
-      if (++index[d] < view.sizes[d]) break;
-      offset -= view.strides[d] * view.sizes[d];
-      index[d] = 0;
-    }
-  }
+  if (runtime::buffer_of(*value) && divisor.numel() > 0) check(!has_zero(host_view(divisor)), kZeroDivision);
 }
 
 // Where the kernel that divides notes that a divisor on a GPU is 0. Null if the divisor is certain not to be 0, or the host has looked.
