@@ -124,24 +124,27 @@ Tensor true_divide_any(const A& a, const B& b) {
 
 constexpr const char* kZeroDivision = "ZeroDivisionError";
 
-// Whether one of the elements is 0 along a dim and those behind it.
+// 1 if the element is 0, as a number of its size: so a loop over elements takes vectors.
+template <typename T>
+T is_zero(const unsigned char* element) {
+  T x;
+  std::memcpy(&x, element, sizeof x);
+  return x == 0;
+}
+
+// Whether one of the elements along a dim and those behind it is 0.
 template <typename T>
 bool has_zero(const unsigned char* data, const HostView& view, size_t dim) {
-  const auto stride = view.strides[dim] * static_cast<int64_t>(sizeof(T));
-  bool found = false;
+  const int64_t size = view.sizes[dim], item = sizeof(T), step = view.strides[dim] * item;
+  T found = 0;
   if (dim + 1 < view.sizes.size()) {
-    for (int64_t i = 0; i < view.sizes[dim] && !found; ++i) found = has_zero<T>(data + i * stride, view, dim + 1);
-    return found;
+    for (int64_t i = 0; i < size && !found; ++i) found = has_zero<T>(data + i * step, view, dim + 1);
+  } else if (step == item) {
+    for (int64_t i = 0; i < size; ++i) found |= is_zero<T>(data + i * item);
+  } else {
+    for (int64_t i = 0; i < size; ++i) found |= is_zero<T>(data + i * step);
   }
-  const auto look = [&](int64_t step) {
-    for (int64_t i = 0; i < view.sizes[dim]; ++i) {
-      T x;
-      std::memcpy(&x, data + i * step, sizeof x);
-      found |= x == 0;
-    }
-  };
-  view.strides[dim] == 1 ? look(sizeof(T)) : look(stride);
-  return found;
+  return found != 0;
 }
 
 bool has_zero(const HostView& divisor) {
