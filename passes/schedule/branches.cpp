@@ -28,7 +28,7 @@ constexpr double kLongArm = 32, kLeastOther = 4;
 
 // 2 * condition for the second operand of all choices on it, and one more for the third.
 using Arm = int32_t;
-constexpr Arm kNoArm = -1, kUnused = -2;
+constexpr Arm kNoArm = -1;
 Arm arm_of(const Stmt& choice, size_t operand) { return 2 * choice.args[0] + static_cast<Arm>(operand) - 1; }
 size_t operand_of(Arm arm) { return static_cast<size_t>(arm % 2) + 1; }
 
@@ -37,16 +37,19 @@ bool may_move(const Stmt& s) { return s.kind == StmtKind::Let && ir::is_elementw
 
 class Brancher {
  public:
-  explicit Brancher(const ir::LoopTree& tree) : tree_(tree) {}
+  explicit Brancher(const ir::LoopTree& tree) : given_(tree), values_(tree.values) {}
 
   std::optional<ir::LoopTree> run() {
-    for (ir::Phase& phase : tree_.phases) {
-      uses_.assign(tree_.values.size(), 0);
+    bool found = false;
+    for (const ir::Phase& phase : given_.phases) {
       count_uses(phase.body);
-      block(phase.body);
+      found = found || has_arms(phase.body);
     }
-    if (!changed_) return std::nullopt;
-    return std::move(tree_);
+    if (!found) return std::nullopt;
+    ir::LoopTree tree = given_;
+    for (ir::Phase& phase : tree.phases) block(phase.body);
+    tree.values = std::move(values_);
+    return tree;
   }
 
  private:
@@ -59,6 +62,11 @@ class Brancher {
     }
   }
 
+  bool has_arms(const std::vector<Stmt>& list) const {
+    if (!arms_of(list).empty()) return true;
+    return std::ranges::any_of(list, [&](const Stmt& s) { return has_arms(s.body) || has_arms(s.orelse); });
+  }
+
   void block(std::vector<Stmt>& list) {
     for (Stmt& s : list) {
       block(s.body);
@@ -68,67 +76,88 @@ class Brancher {
   }
 
   double cost(const Stmt& s) const {
-    const ir::VType type = tree_.values[s.args.empty() ? s.result : s.args[0]], result = tree_.values[s.result];
+    const ir::VType type = values_[s.args.empty() ? s.result : s.args[0]], result = values_[s.result];
     if (ir::is_int(type.dtype) && (s.op == Op::Div || s.op == Op::Gcd)) return kLongArm;  // lane by lane
     return ir::info(s.op).cost * std::max(1.0, std::max(ir::item_size(type.dtype), ir::item_size(result.dtype)) / 4.0);
   }
 
   // --- which statements belong to which arm
 
-  struct Arms {
-    std::vector<Arm> of;        // by statement
-    std::vector<double> costs;  // by arm
+  // An arm within others; the first is all that is in none.
+  struct Node {
+    int parent;
+    Arm arm;
+    double cost;  // with those within
+  };
+  struct Use {
+    int node = 0, count = 0;
+    size_t first = 0;  // choice on it
+  };
+  struct Nodes {
+    std::vector<Node> list{{0, kNoArm, 0}};
+    std::map<std::pair<int, Arm>, int> within;
+
+    int child(int parent, Arm arm) {
+      const auto [it, fresh] = within.try_emplace({parent, arm}, static_cast<int>(list.size()));
+      if (fresh) list.push_back({parent, arm, 0});
+      return it->second;
+    }
+    // The innermost one that both are in: what is within another one has a greater number.
+    int common(int a, int b) const {
+      while (a != b) (a > b ? a : b) = list[std::max(a, b)].parent;
+      return a;
+    }
+    bool is_worth_it(const Node& node) const {
+      const auto other = within.find({node.parent, node.arm ^ 1});
+      return node.cost >= kLongArm && other != within.end() && list[other->second].cost >= kLeastOther;
+    }
   };
 
-  // A statement belongs to an arm if all that uses it does, or is a choice that has it there, and if it stands before all these choices.
-  // Choices on `plain` conditions are operations like others.
-  Arms find_arms(const std::vector<Stmt>& list, const std::vector<bool>& plain) const {
-    struct Use {
-      Arm by = kUnused;
-      int count = 0;
-      size_t first = 0;  // choice on it
-    };
-    Arms arms{std::vector<Arm>(list.size(), kNoArm), std::vector<double>(2 * tree_.values.size())};
-    std::vector<Use> used(tree_.values.size());
+  // A statement belongs to the innermost arm that all its uses are in, if it stands before all choices on that arm's condition.
+  std::vector<int> nodes_of(const std::vector<Stmt>& list, Nodes& nodes) const {
+    std::vector<int> of(list.size());
+    std::vector<Use> used(values_.size());
     for (size_t k = list.size(); k-- > 0;) {
       if (is_choice(list[k])) used[list[k].args[0]].first = k;
     }
     for (size_t k = list.size(); k-- > 0;) {
       const Stmt& s = list[k];
-      if (may_move(s)) {
-        const Use& use = used[s.result];
-        if (use.by >= 0 && use.count == uses_[s.result] && k < used[use.by / 2].first) {
-          arms.of[k] = use.by;
-          arms.costs[use.by] += cost(s);
+      if (may_move(s) && used[s.result].count == uses_[s.result]) {
+        of[k] = used[s.result].node;
+        for (int n = of[k]; n > 0; n = nodes.list[n].parent) {
+          if (k >= used[nodes.list[n].arm / 2].first) of[k] = nodes.list[n].parent;
         }
+        nodes.list[of[k]].cost += cost(s);
       }
       for (size_t i = 0; i < s.args.size(); ++i) {
-        const bool chosen = arms.of[k] == kNoArm && i > 0 && is_choice(s) && !plain[s.args[0]];
-        const Arm by = chosen ? arm_of(s, i) : arms.of[k];
+        const int by = i > 0 && is_choice(s) ? nodes.child(of[k], arm_of(s, i)) : of[k];
         Use& use = used[s.args[i]];
-        use.by = use.by == kUnused || use.by == by ? by : kNoArm;
-        ++use.count;
+        use.node = use.count++ == 0 ? by : nodes.common(use.node, by);
       }
     }
-    return arms;
+    return of;
   }
 
-  static bool is_worth_it(const Arms& arms, Arm arm) { return arms.costs[arm] >= kLongArm && arms.costs[arm ^ 1] >= kLeastOther; }
-
-  // Arms that are not worth a branch are given up, as there may be others within.
-  Arms arms_of(const std::vector<Stmt>& list) const {
-    constexpr int rounds = 8;
-    std::vector<bool> plain(tree_.values.size());
-    for (int round = 1;; ++round) {
-      Arms arms = find_arms(list, plain);
-      bool given_up = false;
-      for (Arm& arm : arms.of) {
-        if (arm == kNoArm || is_worth_it(arms, arm)) continue;
-        if (!is_worth_it(arms, arm ^ 1)) plain[arm / 2] = given_up = true;
-        arm = kNoArm;
-      }
-      if (!given_up || round == rounds) return arms;
+  // For each statement the outermost arm that is worth a branch. Nothing if there is none.
+  std::vector<Arm> arms_of(const std::vector<Stmt>& list) const {
+    double all = 0;
+    for (const Stmt& s : list) all += may_move(s) ? cost(s) : 0;
+    if (all < kLongArm || std::ranges::none_of(list, is_choice)) return {};
+    Nodes nodes;
+    const std::vector<int> of = nodes_of(list, nodes);
+    for (size_t n = nodes.list.size(); n-- > 1;) nodes.list[nodes.list[n].parent].cost += nodes.list[n].cost;
+    std::vector<Arm> outermost(nodes.list.size(), kNoArm);
+    bool found = false;
+    for (size_t n = 1; n < nodes.list.size(); ++n) {
+      const Node& node = nodes.list[n];
+      outermost[n] = outermost[node.parent];
+      if (outermost[n] == kNoArm && nodes.is_worth_it(node)) outermost[n] = node.arm;
+      found = found || outermost[n] != kNoArm;
     }
+    if (!found) return {};
+    std::vector<Arm> arms(list.size());
+    for (size_t k = 0; k < list.size(); ++k) arms[k] = outermost[of[k]];
+    return arms;
   }
 
   // --- the branches
@@ -142,12 +171,9 @@ class Brancher {
   };
 
   void straight(std::vector<Stmt>& list) {
-    double all = 0;
-    for (const Stmt& s : list) all += may_move(s) ? cost(s) : 0;
-    if (all < kLongArm || std::ranges::none_of(list, is_choice)) return;
-    Rewrite r{list, arms_of(list).of, std::vector<size_t>(tree_.values.size(), 0)};
-    if (std::ranges::all_of(r.of, [](Arm arm) { return arm == kNoArm; })) return;
-    changed_ = true;
+    Rewrite r{list, arms_of(list), std::vector<size_t>(values_.size(), 0)};
+    if (r.of.empty()) return;
+    r.out.reserve(list.size() + list.size() / 4);
     std::map<Arm, std::vector<Stmt>> bodies;
     for (size_t k = 0; k < list.size(); ++k) {
       if (list[k].result >= 0) r.known_at[list[k].result] = k + 1;
@@ -171,12 +197,12 @@ class Brancher {
     const size_t i = operand_of(arm);
     ValueId condition = arm / 2;
     if (i == 2) {
-      condition = fresh(tree_.values[arm / 2]);
+      condition = fresh(values_[arm / 2]);
       r.out.push_back({.kind = StmtKind::Let, .op = Op::Not, .result = condition, .args = {arm / 2}});
     }
     std::vector<Stmt> sets, gets;
     const auto keep = [&](ValueId value, ValueId otherwise, ValueId result) {
-      const ValueId var = fresh(tree_.values[value]);
+      const ValueId var = fresh(values_[value]);
       r.out.push_back({.kind = StmtKind::Var, .result = var, .args = {otherwise}});
       sets.push_back({.kind = StmtKind::Set, .args = {var, value}});
       gets.push_back({.kind = StmtKind::Let, .op = Op::Get, .result = result, .args = {var}});
@@ -188,7 +214,7 @@ class Brancher {
       if (r.of[j] != kNoArm || !is_choice(choice) || choice.args[0] != arm / 2 || !taken.contains(choice.args[i])) continue;
       const ValueId value = choice.args[i], other = choice.args[3 - i];
       if (last && (static_cast<size_t>(other) >= r.known_at.size() || r.known_at[other] <= k)) {
-        const ValueId result = std::exchange(choice.result, fresh(tree_.values[value]));
+        const ValueId result = std::exchange(choice.result, fresh(values_[value]));
         sets.push_back(choice);
         keep(choice.result, other, result);
         r.of[j] = arm;
@@ -196,9 +222,9 @@ class Brancher {
       }
       ValueId& stand_in = taken[value];
       if (stand_in < 0) {
-        const ValueId zero = fresh(tree_.values[value]);
+        const ValueId zero = fresh(values_[value]);
         r.out.push_back({.kind = StmtKind::Let, .op = Op::Const, .result = zero});
-        keep(value, zero, stand_in = fresh(tree_.values[value]));
+        keep(value, zero, stand_in = fresh(values_[value]));
       }
       choice.args[i] = stand_in;
     }
@@ -211,26 +237,18 @@ class Brancher {
   }
 
   ValueId fresh(ir::VType type) {
-    tree_.values.push_back(type);
+    values_.push_back(type);
     uses_.push_back(0);
-    return static_cast<ValueId>(tree_.values.size() - 1);
+    return static_cast<ValueId>(values_.size() - 1);
   }
 
-  ir::LoopTree tree_;
-  std::vector<int> uses_;  // of each value in the phase
-  bool changed_ = false;
+  const ir::LoopTree& given_;
+  std::vector<ir::VType> values_;  // their types, the new ones too
+  std::vector<int> uses_ = std::vector<int>(values_.size());
 };
-
-bool has_choice(const std::vector<Stmt>& list) {
-  return std::ranges::any_of(
-      list, [](const Stmt& s) { return (s.kind == StmtKind::Let && s.op == Op::Where) || has_choice(s.body) || has_choice(s.orelse); });
-}
 
 }  // namespace
 
-std::optional<ir::LoopTree> branch_around_arms(const ir::LoopTree& tree) {
-  if (std::ranges::none_of(tree.phases, [](const ir::Phase& phase) { return has_choice(phase.body); })) return std::nullopt;
-  return Brancher(tree).run();
-}
+std::optional<ir::LoopTree> branch_around_arms(const ir::LoopTree& tree) { return Brancher(tree).run(); }
 
 }  // namespace tenon::passes
