@@ -281,8 +281,8 @@ void TreeChecker::check_statement(const Stmt& stmt) {
     }
     case StmtKind::If:
       arity(stmt, 1);
-      require(tree_.target == TargetKind::Cpu || use(stmt.args[0]).lanes == 1, "a branch on a vector is for a CPU");
-      return require(use(stmt.args[0]).dtype == DType::Bool, "the condition must be a bool");
+      if (tree_.target == TargetKind::Cpu && use(stmt.args[0]).dtype == DType::Bool) return;  // a vector: if any lane is true
+      return require(scalar_use(stmt.args[0]).dtype == DType::Bool, "the condition must be a scalar bool");
     case StmtKind::Var:
       arity(stmt, 1);
       require(use(stmt.args[0]) == result(stmt), "a register has the type of its first value");
