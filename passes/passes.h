@@ -36,11 +36,12 @@ struct GraphPass {
 std::span<const GraphPass> graph_passes();  // in the order in which they run
 
 // Kernel -> kernel, before scheduling.
-ir::Kernel expand_half(ir::Kernel kernel);     // f16/bf16 arithmetic: widen, compute in f32, round after each op
-ir::Kernel widen_products(ir::Kernel kernel);  // products of exponentials in f64, where denormal numbers are slow
-ir::Kernel expand_math(ir::Kernel kernel);     // ops marked Expands become basic ops: our own polynomials
-ir::Kernel clean(ir::Kernel kernel);           // shared pure instructions, no dead ones
-ir::Kernel merge_axes(ir::Kernel kernel);      // parallel axes that lie one behind the other in every index
+ir::Kernel expand_half(ir::Kernel kernel);      // f16/bf16 arithmetic: widen, compute in f32, round after each op
+ir::Kernel widen_products(ir::Kernel kernel);   // products of exponentials in f64, where denormal numbers are slow
+ir::Kernel expand_math(ir::Kernel kernel);      // ops marked Expands become basic ops: our own polynomials
+ir::Kernel divide_integers(ir::Kernel kernel);  // as floats, which a CPU divides a vector at a time
+ir::Kernel clean(ir::Kernel kernel);            // shared pure instructions, no dead ones
+ir::Kernel merge_axes(ir::Kernel kernel);       // parallel axes that lie one behind the other in every index
 
 struct KernelPass {
   std::string_view name;  // "expand-half", "widen-products", "expand-math", "clean", "merge-axes"

@@ -5,11 +5,13 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 
 #include "codegen/bytecode/handlers.h"
 #include "codegen/executable.h"
+#include "passes/schedule/branches.h"
 
 namespace tenon::codegen {
 
@@ -316,7 +318,8 @@ class Translator {
   }
 
   void choice(const Stmt& s) {
-    const size_t unless = emit({.run = h_.jump_unless, .a = place(s.args[0])});
+    const int lanes = type(s.args[0]).lanes;
+    const size_t unless = emit({.run = lanes > 1 ? h_.jump_unless_any : h_.jump_unless, .a = place(s.args[0]), .n = lanes});
     block(s.body);
     if (s.orelse.empty()) return land(unless);
     const size_t over = emit({.run = h_.jump});
@@ -421,9 +424,11 @@ std::unique_ptr<Bytecode> Bytecode::of(const ir::LoopTree& tree) {
   return of(tree, best);
 }
 
-std::unique_ptr<Bytecode> Bytecode::of(const ir::LoopTree& tree, const bytecode::Handlers& handlers) {
+std::unique_ptr<Bytecode> Bytecode::of(const ir::LoopTree& given, const bytecode::Handlers& handlers) {
   auto program = std::make_unique<Program>();
   try {
+    const std::optional<ir::LoopTree> branched = passes::branch_around_arms(given);
+    const ir::LoopTree& tree = branched ? *branched : given;
     Translator translator(tree, handlers, *program);
     for (const ir::Phase& phase : tree.phases) translator.phase(phase);
   } catch (const NoHandler&) {

@@ -55,6 +55,7 @@ struct Handlers {
   Handler copy_word, copy_chunks;          // 8 bytes; n chunks
   Handler begin_for, end_for;              // d = a, on if it is below b, else to `to`; d += number, back to `to` if it is below b
   Handler jump_unless, jump, end;          // a: a bool
+  Handler jump_unless_any;                 // a: a bool of n lanes
 };
 
 std::vector<const Handlers*> all_handlers();  // those that this machine can execute, the fastest last

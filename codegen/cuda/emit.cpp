@@ -18,9 +18,11 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "ir/base/text.h"
+#include "passes/schedule/branches.h"
 
 namespace tenon::codegen::cuda {
 
@@ -543,7 +545,9 @@ int64_t dynamic_shared_bytes(const ir::LoopTree& tree, const ir::Phase& phase) {
   return dynamic_shared_bytes(tree, used);
 }
 
-std::string emit_kernels(const ir::LoopTree& tree) {
+std::string emit_kernels(const ir::LoopTree& given) {
+  const std::optional<ir::LoopTree> branched = passes::branch_around_arms(given);
+  const ir::LoopTree& tree = branched ? *branched : given;
   if (tree.target != ir::TargetKind::Cuda) fail("'" + tree.name + "' is a loop tree for a CPU");
   const std::vector<std::string> buffers = buffer_names(tree);
   std::string text;

@@ -19,12 +19,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "codegen/executable.h"
 #include "codegen/llvm/arithmetic.h"
+#include "passes/schedule/branches.h"
 
 namespace tenon::codegen::llvm_backend {
 
@@ -199,7 +201,9 @@ class PhaseEmitter {
     BasicBlock* yes = block("then");
     BasicBlock* no = block("else");
     BasicBlock* after = block("after");
-    b_.CreateCondBr(value(stmt.args[0]), yes, no);
+    Value* condition = value(stmt.args[0]);
+    if (condition->getType()->isVectorTy()) condition = b_.CreateOrReduce(condition);
+    b_.CreateCondBr(condition, yes, no);
     b_.SetInsertPoint(yes);
     statements(stmt.body);
     b_.CreateBr(after);
@@ -396,7 +400,9 @@ class PhaseEmitter {
 
 }  // namespace
 
-std::unique_ptr<::llvm::Module> emit_module(const ir::LoopTree& tree, ::llvm::LLVMContext& context, bool f16c) {
+std::unique_ptr<::llvm::Module> emit_module(const ir::LoopTree& given, ::llvm::LLVMContext& context, bool f16c) {
+  const std::optional<ir::LoopTree> branched = passes::branch_around_arms(given);
+  const ir::LoopTree& tree = branched ? *branched : given;
   ir::verify(tree);
   if (tree.target != ir::TargetKind::Cpu) throw ir::IrError("a GPU tree was given to the CPU emitter");
   auto module = std::make_unique<::llvm::Module>(tree.name, context);

@@ -279,7 +279,10 @@ void TreeChecker::check_statement(const Stmt& stmt) {
               "loop bounds and variable are scalars of one index type");
       return require(stmt.step > 0, "the step must be positive");
     }
-    case StmtKind::If: arity(stmt, 1); return require(scalar_use(stmt.args[0]).dtype == DType::Bool, "the condition must be a scalar bool");
+    case StmtKind::If:
+      arity(stmt, 1);
+      if (tree_.target == TargetKind::Cpu && use(stmt.args[0]).dtype == DType::Bool) return;  // a vector: if any lane is true
+      return require(scalar_use(stmt.args[0]).dtype == DType::Bool, "the condition must be a scalar bool");
     case StmtKind::Var:
       arity(stmt, 1);
       require(use(stmt.args[0]) == result(stmt), "a register has the type of its first value");

@@ -1,5 +1,6 @@
 // pow, hypot, rem and sign in basic ops, for floats and integers. pow is exp(y log x) with the logarithm as a
-// pair of doubles; rem is exact: long division for f32, modular exponentiation of the exponent gap for f64.
+// pair of doubles; rem is exact: one division where the type holds the whole quotient, else long division for f32, modular exponentiation
+// of the exponent gap for f64.
 #include <algorithm>
 #include <bit>
 
@@ -111,11 +112,21 @@ Expr rem_double(Expr x, Expr y) {
   return select(x < y, x, scaled);
 }
 
+// The whole part of the quotient is at most one too large, from rounding; what is left is a multiple of y's last bit, so it is exact.
+Expr rem_near(Expr x, Expr y, Expr quotient) {
+  const Expr rest = fma(-trunc(quotient), y, x);
+  return select(rest < 0.0, rest + y, rest);
+}
+
+// Where the quotient is too large for that, the other way is taken, behind a branch (passes/schedule/branches.h).
 Expr rem_float(Expr x, Expr y) {
-  const Expr a = abs(x), b = abs(y);
-  const Expr rest = is_single(x) ? in_double([](Expr p, Expr q) { return rem_single(p, q); }, a, b) : rem_double(a, b);
+  const Expr a = abs(x), b = abs(y), quotient = a / b;
+  const Expr valid = (a < kInfinity) & (b > 0.0);
+  const Expr far = is_single(x) ? in_double([](Expr p, Expr q) { return rem_single(p, q); }, a, b) : rem_double(a, b);
+  const Expr is_far = valid & (quotient >= (is_single(x) ? 0x1p22 : 0x1p51));
+  const Expr rest = select(is_far, far, rem_near(a, b, quotient));
   const Expr within = select(equal(b, kInfinity), x, with_sign_of(rest, x));
-  return select((a < kInfinity) & (b > 0.0), within, kNan);
+  return select(valid, within, kNan);
 }
 
 // a^2 + b^2 as a pair, and the root's own error put right; scaled so that the squares neither overflow nor

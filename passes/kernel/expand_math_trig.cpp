@@ -3,8 +3,8 @@
 // sin, cos, tan: x = (4j + q) pi/2 + r with |r| <= pi/4, then minimax polynomials in r. The quarter turns x *
 // 2/pi are wanted modulo 4 only, so leading digits of 2/pi whose products with x are multiples of 4 are left
 // out (Payne and Hanek): f32 picks one of four pairs of doubles, f64 a window of five 48-bit digits out
-// of 25. asin, acos: Cody and Waite's range reduction by (1-x)/2. atan, atan2: reduction by pi/8 to |t| <=
-// tan(pi/8).
+// of 25. f32 below 2^14 takes Cody and Waite's reduction instead, and the other one goes behind a branch (passes/schedule/branches.h).
+// asin, acos: Cody and Waite's range reduction by (1-x)/2. atan, atan2: reduction by pi/8 to |t| <= tan(pi/8).
 #include <cmath>
 #include <vector>
 
@@ -21,13 +21,13 @@ constexpr double kQuarterPi = 0.7853981633974483, kQuarterPiLow = 3.061616997868
 constexpr double kShift = 0x1.8p52;
 
 struct Turn {
-  Pair r;        // f64 radians in [-pi/4, pi/4]; lo is 0 for an f32 argument
-  Expr quarter;  // i64, q in its two low bits
+  Pair r;        // radians in [-pi/4, pi/4]
+  Expr quarter;  // an integer of the same size, q in its two low bits
 };
 
 // x is an f32 widened to f64. Below 2^51 all of 2/pi counts; each further band of 27 exponents takes x *
 // 2^-27b, which is still an even integer, and so 2^27b * 2/pi modulo 2, as a sum of two doubles.
-Turn quarter_turns_single(Expr x) {
+Turn quarter_turns_far(Expr x) {
   const Expr a = abs(x);
   Expr scaled = x, high = constant(x, 0x1.45f306dc9c883p-1), low = constant(x, -0x1.6b01ec5417056p-55);
   const auto band = [&](double from, double scale, double c, double c_low) {
@@ -40,8 +40,26 @@ Turn quarter_turns_single(Expr x) {
   band(0x1p78, 0x1p-54, -0x1.6b01ec5417056p-1, -0x1.6447e493ad4cep-55);
   band(0x1p105, 0x1p-81, 0x1.5f47d4d377037p-1, -0x1.3ad4cd8778df8p-56);
   const Expr shifted = fma(scaled, high, kShift);
-  const Expr fraction = fma(scaled, low, fma(scaled, high, kShift - shifted));
-  return {{fraction * kHalfPi, constant(x, 0.0)}, to_bits(shifted)};
+  const Expr radians = fma(scaled, low, fma(scaled, high, kShift - shifted)) * kHalfPi;
+  const Expr r = cast(radians, DType::F32);
+  return {{r, cast(radians - cast(r, DType::F64), DType::F32)}, cast(to_bits(shifted), DType::I32)};
+}
+
+// An f32 below 2^14 has less than 2^14 quarter turns n. Of pi/2 = p1 + p2 + p3, p1 is the nearest f32, so x - n p1 is exact in f32, and
+// p2 has ten bits, so n p2 is. The error is below 0.08 ulp of r, also where x is next to a multiple of pi/2.
+constexpr double kNear = 0x1p14;
+
+Turn quarter_turns_near(Expr x) {
+  constexpr double shift = 0x1.8p23, p1 = 0x1.921fb6p+0, p2 = -0x1.778p-25, p3 = 0x1.68c234p-39;
+  const Expr shifted = fma(x, 0x1.45f306p-1, shift), n = shifted - shift;
+  const Expr left = fma(n, -p1, x), second = n * p2, r = left - second;
+  return {{r, fma(n, -p3, (left - r) - second)}, to_bits(shifted)};
+}
+
+Turn quarter_turns_single(Expr x, Expr magnitude) {
+  const Turn near = quarter_turns_near(x), far = quarter_turns_far(cast(x, DType::F64));
+  const Expr is_far = magnitude >= kNear;
+  return {{select(is_far, far.r.hi, near.r.hi), select(is_far, far.r.lo, near.r.lo)}, select(is_far, far.quarter, near.quarter)};
 }
 
 // 2/pi in digits of 48 bits; digit i has the weight 2^(-48 (i+1)).
@@ -112,56 +130,53 @@ Pair sin_polynomial(Pair r) {
   const Expr tail = is_single(x) ? polynomial(z, {-0.16666667, 0.00833338, -0.00019853505, 2.8373954e-06})
                                  : polynomial(z, {-0.16666666666666632, 0.008333333333322472, -0.0001984126982983642, 2.755731369763772e-06,
                                                   -2.5050758539387566e-08, 1.5896799327620385e-10});
-  return {x, fma(x * z, tail, fma(z * -0.5, r.lo, r.lo))};
+  return {x, fma(x * z, tail, fma(z, -0.5, 1.0) * r.lo)};
 }
 
 Pair cos_polynomial(Pair r) {
   const Expr x = r.hi, z = x * x;
-  const Expr half = z * 0.5, one = 1.0 - half, rounding = (1.0 - one) - half;
+  const Expr one = fma(z, -0.5, constant(z, 1.0)), rounding = fma(z, -0.5, 1.0 - one);
   const Expr tail = is_single(x) ? polynomial(z, {0.041666646, -0.0013887301, 2.4430688e-05})
                                  : polynomial(z, {0.0416666666666666, -0.0013888888888874457, 2.480158728965336e-05,
                                                   -2.7557314394063283e-07, 2.087572814318314e-09, -1.135986692473787e-11});
   return {one, rounding + fma(z * z, tail, -(x * r.lo))};
 }
 
-// f64 radians as a pair of f32.
-Pair narrowed(Expr radians) {
-  const Expr high = cast(radians, DType::F32);
-  return {high, cast(radians - cast(high, DType::F64), DType::F32)};
+// Where sin(x) and tan(x) are x, and cos(x) is 1.
+Expr is_small(Expr x) { return abs(x) < (is_single(x) ? 0x1p-12 : 0x1p-27); }
+
+// A small x counts as 0: its square may be denormal, and arithmetic on such numbers is slow.
+Turn quarter_turns(Expr x) {
+  const Expr angle = select(is_small(x), 0.0, x);
+  return is_single(x) ? quarter_turns_single(angle, abs(x)) : quarter_turns_double(angle);
 }
 
 // sin(x + shift quarter turns).
 Expr sine(Expr x, double shift) {
-  const bool single = is_single(x);
-  const Expr angle = zero_if_tiny(x);
-  const Turn turn = single ? quarter_turns_single(cast(angle, DType::F64)) : quarter_turns_double(angle);
-  const Pair r = single ? narrowed(turn.r.hi) : turn.r;
+  const Turn turn = quarter_turns(x);
   const Expr quarter = turn.quarter + shift;
   const Expr odd = unequal(quarter & 1.0, 0.0);
-  const Pair s = sin_polynomial(r), c = cos_polynomial(r);
+  const Pair s = sin_polynomial(turn.r), c = cos_polynomial(turn.r);
   const Expr value = select(odd, c.hi, s.hi) + select(odd, c.lo, s.lo);
   return select(unequal(quarter & 2.0, 0.0), -value, value);
 }
 
 }  // namespace
 
-Expr sin(Expr x) { return select(abs(x) < (is_single(x) ? 0x1p-12 : 0x1p-27), x, sine(x, 0.0)); }
+Expr sin(Expr x) { return select(is_small(x), x, sine(x, 0.0)); }
 
 static Expr cos(Expr x) { return sine(x, 1.0); }
 
-// sin / cos, or -cos / sin in odd quarters; in f64 for both types, for f64 with the quotient's error put
-// right.
+// sin / cos, or -cos / sin in odd quarters, with the quotient's error put right.
 static Expr tan(Expr x) {
-  const bool single = is_single(x);
-  const Turn turn = single ? quarter_turns_single(cast(x, DType::F64)) : quarter_turns_double(x);
+  const Turn turn = quarter_turns(x);
   const Pair s = sin_polynomial(turn.r), c = cos_polynomial(turn.r);
   const Expr odd = unequal(turn.quarter & 1.0, 0.0);
   const Pair top = fast_two_sum(select(odd, -c.hi, s.hi), select(odd, -c.lo, s.lo));
   const Pair bottom = fast_two_sum(select(odd, s.hi, c.hi), select(odd, s.lo, c.lo));
-  const Expr quotient = top.hi / bottom.hi;
-  if (single) return select(abs(x) < 0x1p-12, x, cast(quotient, DType::F32));
-  const Expr low = (fma(-quotient, bottom.hi, top.hi) + fma(-quotient, bottom.lo, top.lo)) / bottom.hi;
-  return select(abs(x) < 0x1p-27, x, quotient + low);
+  const Expr reciprocal = 1.0 / bottom.hi, quotient = top.hi * reciprocal;
+  const Expr low = (fma(-quotient, bottom.hi, top.hi) + fma(-quotient, bottom.lo, top.lo)) * reciprocal;
+  return select(is_small(x), x, quotient + low);
 }
 
 namespace {

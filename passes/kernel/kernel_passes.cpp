@@ -15,6 +15,8 @@ std::span<const KernelPass> kernel_passes() {
          return cpu && cpu->slow_denormals;
        }},
       {"expand-math", "elementary functions become polynomials in basic ops", expand_math},
+      {"divide-integers", "integers are divided as floats, which a CPU does a vector at a time", divide_integers,
+       [](const ir::Target& target) { return std::holds_alternative<ir::CpuTarget>(target); }},
       {"clean", "equal pure instructions are shared, unused ones dropped", clean},
       {"merge-axes", "parallel axes that lie one behind the other in every index become one", merge_axes},
   };

@@ -299,7 +299,11 @@ TEST_CASE_TEMPLATE("math: integer pow, rem and sign are exact", T, uint8_t, int8
     y.push_back(static_cast<T>(i % 2 ? random() % 70 - 6 : random()));
   }
   x[0] = std::numeric_limits<T>::min(), y[0] = static_cast<T>(-1);
-  for (Op op : {Op::Pow, Op::Rem, Op::Sign}) {
+  for (int i = 1; i < 40; ++i) {  // on both sides of what a float holds
+    x[static_cast<size_t>(i)] = static_cast<T>((i % 2 ? 1 : -1) * ((int64_t{1} << (i < 20 ? 51 : 31)) + i % 5 - 2));
+    y[static_cast<size_t>(i)] = static_cast<T>(i % 7 - 3);
+  }
+  for (Op op : {Op::Pow, Op::Div, Op::Rem, Op::Sign}) {
     CAPTURE(ir::info(op).text);
     const std::vector<T> z = results(test::MathKernel(op, dtype, kBlock), x, op == Op::Sign ? std::vector<T>{} : y);
     int wrong = 0;

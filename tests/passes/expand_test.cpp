@@ -94,5 +94,5 @@ TEST_CASE("kernel passes: run in order and are observed") {
   passes::run_kernel_passes(every_op(DType::F16), [&](std::string_view pass, const auto& text) {
     seen += std::string(pass) + (text().empty() ? "(empty) " : " ");
   });
-  CHECK(seen == "expand-half expand-math clean merge-axes ");
+  CHECK(seen == "expand-half expand-math divide-integers clean merge-axes ");
 }

@@ -69,7 +69,7 @@ inline constexpr UnaryFunction kUnaryFunctions[] = {
     {ir::Op::Log1p, 1, 1, std::log1p, std::log1p},
     {ir::Op::Sin, 1, 1, std::sin, std::sin},
     {ir::Op::Cos, 1, 1, std::cos, std::cos},
-    {ir::Op::Tan, 0.51, 1, std::tan, std::tan},
+    {ir::Op::Tan, 1, 1, std::tan, std::tan},
     {ir::Op::Asin, 0.51, 1, std::asin, std::asin},
     {ir::Op::Acos, 0.51, 1, std::acos, std::acos},
     {ir::Op::Atan, 0.51, 1, std::atan, std::atan},

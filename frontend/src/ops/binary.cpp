@@ -1,5 +1,6 @@
 // Elementwise functions of two and three operands: arithmetic, comparisons, logic, bits, closeness.
 #include <cmath>
+#include <cstring>
 
 #include "frontend/src/autograd/grad.h"
 #include "frontend/src/autograd/replayed_call.h"
@@ -123,23 +124,55 @@ Tensor true_divide_any(const A& a, const B& b) {
 
 constexpr const char* kZeroDivision = "ZeroDivisionError";
 
+// 1 if the element is 0, as a number of its size: so a loop over elements takes vectors.
+template <typename T>
+T is_zero(const unsigned char* element) {
+  T x;
+  std::memcpy(&x, element, sizeof x);
+  return x == 0;
+}
+
+// Whether one of the elements along a dim and those behind it is 0.
+template <typename T>
+bool has_zero(const unsigned char* data, const HostView& view, size_t dim) {
+  const int64_t size = view.sizes[dim], item = sizeof(T), step = view.strides[dim] * item;
+  T found = 0;
+  if (dim + 1 < view.sizes.size()) {
+    for (int64_t i = 0; i < size && !found; ++i) found = has_zero<T>(data + i * step, view, dim + 1);
+  } else if (step == item) {
+    for (int64_t i = 0; i < size; ++i) found |= is_zero<T>(data + i * item);
+  } else {
+    for (int64_t i = 0; i < size; ++i) found |= is_zero<T>(data + i * step);
+  }
+  return found != 0;
+}
+
+bool has_zero(const HostView& divisor) {
+  HostView view = divisor;
+  view.sizes = view.strides = {1};
+  for (size_t d = 0; d < divisor.sizes.size(); ++d) {  // dims that lie one behind the other are one
+    const int64_t size = divisor.sizes[d], stride = divisor.strides[d];
+    if (view.strides.back() == size * stride || view.sizes.back() == 1) {
+      view.sizes.back() *= size;
+      view.strides.back() = stride;
+    } else {
+      view.sizes.push_back(size);
+      view.strides.push_back(stride);
+    }
+  }
+  switch (ir::item_size(view.dtype)) {
+    case 1: return has_zero<uint8_t>(view.data, view, 0);
+    case 2: return has_zero<uint16_t>(view.data, view, 0);
+    case 4: return has_zero<uint32_t>(view.data, view, 0);
+    default: return has_zero<uint64_t>(view.data, view, 0);
+  }
+}
+
 // Only where the values are known without evaluating anything; a zero that appears later gives 0.
 void refuse_zero(const Tensor& divisor) {
   const NodeRef value = impl(divisor).storage().value();
   if (value->op() == Op::Const) check(value->bits() != 0 || divisor.numel() == 0, kZeroDivision);
-  if (!runtime::buffer_of(*value)) return;
-  const HostView view = host_view(divisor);
-  std::vector<int64_t> index(view.sizes.size(), 0);
-  int64_t offset = 0;
-  for (int64_t i = 0; i < divisor.numel(); ++i) {
-    check(view.element(offset).bits != 0, kZeroDivision);
-    for (size_t d = index.size(); d-- > 0;) {
-      offset += view.strides[d];
-      if (++index[d] < view.sizes[d]) break;
-      offset -= view.strides[d] * view.sizes[d];
-      index[d] = 0;
-    }
-  }
+  if (runtime::buffer_of(*value) && divisor.numel() > 0) check(!has_zero(host_view(divisor)), kZeroDivision);
 }
 
 // Where the kernel that divides notes that a divisor on a GPU is 0. Null if the divisor is certain not to be 0, or the host has looked.

@@ -421,3 +421,13 @@ TEST_CASE("looptree: damaged text never crashes the parser") {
   }
   CHECK(accepted > 100);
 }
+
+TEST_CASE("looptree: a vector may be the condition of a branch on a CPU alone") {
+  const auto tree = [](const std::string& head) {
+    return "looptree @t " + head +
+           " {\n  params x: f32 in, y: f32 out, sizes 1\n  phase p: parallel %0 in 0..s0 {\n"
+           "    %1 = load x[%0] : f32x4\n    %2 = gt %1, %1 : boolx4\n    if %2 {\n      store y[%0], %1\n    }\n  }\n}\n";
+  };
+  CHECK(error_of(tree("cpu lanes=4")).empty());
+  CHECK(error_of(tree("cuda threads=32")).find("needs a scalar operand") != std::string::npos);
+}
