@@ -68,6 +68,21 @@ TEST_CASE("a scatter's index that is the same along a row is read once a row") {
   })");
 }
 
+TEST_CASE("a transposed matrix that becomes a vector, or is written into a part of one") {
+  for (const std::string type : {"f32", "f16", "i64", "u8"}) {
+    for (const auto& [rows, columns] : {std::pair{9, 8}, std::pair{37, 50}, std::pair{64, 130}}) {
+      const int count = rows * columns;
+      const std::string r = std::to_string(rows), c = std::to_string(columns), n = std::to_string(count), m = std::to_string(2 * count);
+      const std::string whole = type + "[" + m + "]", turned = "  %0 = permute %x [0,2,1] : " + type + "[2," + c + "," + r + "]\n";
+      check("graph @g(%x: " + type + "[2," + r + "," + c + "]) {\n" + turned + "  %1 = reshape %0 [" + m + "] : " + whole +
+            "\n  %2 = add %1, %1 : " + whole + "\n  return %2\n}");
+      check("graph @g(%x: " + type + "[" + r + "," + c + "], %y: " + whole + ") {\n  %0 = permute %x [1,0] : " + type + "[" + c + "," + r +
+            "]\n  %1 = reshape %0 [" + n + "] : " + type + "[" + n + "]\n  %2 = update %y, %1 strides=[1] offset=3 : " + whole +
+            "\n  return %2\n}");
+    }
+  }
+}
+
 TEST_CASE("scans along the last dim, another one, and of one line") {
   constexpr const char* types[] = {"f32", "f16", "i32"};
   size_t next = 0;
