@@ -66,6 +66,9 @@ Choice choose_split_transpose(const ir::Kernel& kernel) {
   if (!split) return false;
   Choice choice = choose_transpose(*split);
   if (choice.program == 0) return false;
+  constexpr int64_t kLeastTile = 1024;  // elements; instead of smaller ones a gather along the whole axis is as fast
+  const int64_t outer = split->extent(std::any_cast<int>(choice.plan)), inner = split->extent(best_lane_axis(*split));
+  if (std::min(outer, kTileOuter) * std::min(inner, kTileInner) < kLeastTile) return false;
   return {true, SplitAxes{*std::move(split), std::move(choice.plan)}};
 }
 
