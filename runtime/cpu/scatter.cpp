@@ -7,6 +7,10 @@
 //
 // Dims through which base, index and value are stepped alike count as one. If a unit's neighbours all go to one place of the scattered
 // dim, as in index_add of rows, the inner loop has vectors; along the scattered dim itself there are no neighbours, and one loop.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -57,10 +61,8 @@ struct HalfArithmetic {
   static uint16_t store(float x) { return ir::float_to_half(x); }
 };
 #if defined(__x86_64__)
-bool has_f16c() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"); }
-
-// The processor's conversions give the same bits: they too round to nearest, and make nans quiet. As text, since an intrinsic
-// is for functions compiled for such a processor alone.
+// The conversions of processors with AVX2 and FMA, which all have F16C, give the same bits: they too round to nearest, and make nans
+// quiet. As text, since an intrinsic is for functions compiled for such a processor alone.
 struct F16cArithmetic {
   TENON_INLINE static float load(uint16_t x) {
     float result;
@@ -73,6 +75,18 @@ struct F16cArithmetic {
     return static_cast<uint16_t>(std::bit_cast<uint32_t>(result));
   }
 };
+
+// `count` of them, a multiple of eight.
+__attribute__((target("avx,f16c"))) void widen(const uint16_t* from, float* to, int64_t count) {
+  for (int64_t i = 0; i < count; i += 8) {
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+  }
+}
+__attribute__((target("avx,f16c"))) void narrow(const float* from, uint16_t* to, int64_t count) {
+  for (int64_t i = 0; i < count; i += 8) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+  }
+}
 #endif
 struct BFloat16Arithmetic {
   TENON_INLINE static float load(uint16_t x) { return std::bit_cast<float>(uint32_t{x} << 16); }
@@ -123,6 +137,26 @@ struct Least {
 template <typename A, typename F, typename T>
 TENON_INLINE inline void take(T& place, T value) {
   place = static_cast<T>(A::store(F()(A::load(place), A::load(value))));
+}
+
+// The same for neighbours.
+template <typename A, typename F, typename T>
+TENON_INLINE inline void take_run(T* __restrict places, const T* __restrict values, int64_t count) {
+  int64_t j = 0;
+#if defined(__x86_64__)
+  if constexpr (std::is_same_v<A, F16cArithmetic>) {  // by blocks
+    constexpr int64_t kBlock = 64, kVector = 8;
+    float wide[kBlock], taken[kBlock];
+    for (int64_t n = 0; j + kVector <= count; j += n) {
+      n = std::min(kBlock, (count - j) / kVector * kVector);
+      widen(places + j, wide, n);
+      widen(values + j, taken, n);
+      for (int64_t i = 0; i < n; ++i) wide[i] = F()(wide[i], taken[i]);
+      narrow(wide, places + j, n);
+    }
+  }
+#endif
+  for (; j < count; ++j) take<A, F>(places[j], values[j]);
 }
 
 struct Dim {
@@ -189,7 +223,7 @@ class Scatter {
 
   void halves() const {
 #if defined(__x86_64__)
-    if (has_f16c()) return by_op<uint16_t, F16cArithmetic>();
+    if (has_avx2_and_fma()) return by_op<uint16_t, F16cArithmetic>();
 #endif
     by_op<uint16_t, HalfArithmetic>();
   }
@@ -245,9 +279,7 @@ class Scatter {
     const Dim along = along_;
     vectorised([=]() TENON_INLINE {
       for (int64_t k = 0; k < along.size; ++k) {
-        T* __restrict places = result + index[k * along.index] * along.base;
-        const T* __restrict values = value + k * along.value;
-        for (int64_t j = 0; j < count; ++j) take<A, F>(places[j], values[j]);
+        take_run<A, F>(result + index[k * along.index] * along.base, value + k * along.value, count);
       }
     });
   }
