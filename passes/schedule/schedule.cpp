@@ -150,9 +150,10 @@ void on_cpu(const ir::Work& work, const Target& target, std::any plan, KnownLowe
   kernel_on_cpu<run>(std::get<ir::Kernel>(work), target, std::move(plan), known, lowered);
 }
 
+template <void (*run)(cpu::Context&)>
 void split_on_cpu(const ir::Work&, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
-  const auto split = std::any_cast<cpu::SplitRows>(std::move(plan));
-  kernel_on_cpu<cpu::lower_short_rows>(split.kernel, target, split.rows, known, lowered);
+  const auto split = std::any_cast<cpu::SplitAxes>(std::move(plan));
+  kernel_on_cpu<run>(split.kernel, target, split.plan, known, lowered);
 }
 
 void contraction_on_cpu(const ir::Work& work, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
@@ -248,9 +249,10 @@ constexpr Schedule kSchedules[] = {
     {"contraction", kCpu, takes_contraction, {}, contraction_on_cpu},
     {"scan lines", kCpu, takes_scans, pick<cpu::scans_along_lines>, on_cpu<cpu::lower_scan_lines>},
     {"scan columns", kCpu, takes_scans, {}, on_cpu<cpu::lower_scan_columns>},
-    {"short rows of split axes", kCpu, takes_maps, pick<cpu::choose_split_rows>, split_on_cpu},
+    {"short rows of split axes", kCpu, takes_maps, pick<cpu::choose_split_rows>, split_on_cpu<cpu::lower_short_rows>},
     {"short rows", kCpu, takes_maps_or_lanes, pick<cpu::choose_short_rows>, on_cpu<cpu::lower_short_rows>},
     {"transpose", kCpu, takes_maps, pick<cpu::choose_transpose>, on_cpu<cpu::lower_transpose>},
+    {"transpose of split axes", kCpu, takes_maps, pick<cpu::choose_split_transpose>, split_on_cpu<cpu::lower_transpose>},
     {"pointwise", kCpu, takes_maps, {}, on_cpu<cpu::lower_pointwise>},
     {"columns in runs", kCpu, takes_columns, column_pick<cpu::ColumnProgram::Runs>, on_cpu<cpu::lower_columns_in_runs>},
     {"columns split", kCpu, takes_columns, column_pick<cpu::ColumnProgram::Split>, on_cpu<cpu::lower_columns_split>},

@@ -309,6 +309,8 @@ void ScanLine::pass_run(ValueId total) {
   set_before();
 }
 
+void ScanLine::skip_run(ValueId total) { set(elements_, total); }
+
 void ScanLine::set_before() { set(before_, length_ > ir::kScanBlock ? combine(get(earlier_blocks_), get(runs_)) : get(runs_)); }
 
 void ScanLine::begin_block(ValueId at) {

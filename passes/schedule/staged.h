@@ -178,6 +178,7 @@ class ScanLine {
   void begin_run(ValueId at);                // at a multiple of ir::kScanRun
   ValueId take(ValueId element);             // the result there
   void pass_run(ValueId total);              // past a whole run, to the next one of the same block
+  void skip_run(ValueId total);              // past the elements of the run that was begun
   ValueId before() { return get(before_); }  // what comes before this run
   ValueId block();                           // what has been taken of this block
 

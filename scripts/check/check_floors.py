@@ -33,7 +33,7 @@ ROOMS = {  # by floor, from the lowest
 BEHIND_RUNTIME = ("compiler/", "codegen/", "passes/")
 PUBLIC = "frontend/include/tenon/"
 DEVICE_ROOMS = ("runtime/cpu/", "runtime/cuda/")
-OPEN_HEADERS = {"runtime/cpu/vectorised.h",  # for loops of the host's own
+OPEN_HEADERS = {"runtime/cpu/vectorised.h", "runtime/cpu/index_bounds.h",  # for loops of the host's own
                 "runtime/cuda/cuda.h"}       # what programs ask of CUDA beside tensors
 CUDA_QUESTION = re.compile(r"\b(TargetKind::Cuda|CodeForm::(CUDA|PTX)|Stage::CUDA)\b")
 HOST_COMPILER = re.compile(r"\bllvm_backend\b")

@@ -83,6 +83,7 @@ TEST_CASE("schedules: each has a name of its own, and takes some kernel") {
       {ir::TargetKind::Cpu, "short rows of split axes", map(1, 400000, "c / 2")},
       {ir::TargetKind::Cpu, "short rows", sums(9000, 3, "lanes")},
       {ir::TargetKind::Cpu, "transpose", map(400, 300, "400*c + r")},
+      {ir::TargetKind::Cpu, "transpose of split axes", map(1, 120000, "c / 300 + 400*(c mod 300)")},
       {ir::TargetKind::Cpu, "pointwise", map(40, 30, "30*r + c")},
       {ir::TargetKind::Cpu, "columns in runs", sums(100000, 33, "columns")},
       {ir::TargetKind::Cpu, "columns split", sums(17, 10000, "columns")},

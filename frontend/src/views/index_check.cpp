@@ -7,6 +7,7 @@
 #include "frontend/src/tensor/call.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/tensor/transfer.h"
+#include "runtime/cpu/index_bounds.h"
 #include "runtime/device/device.h"
 
 namespace tenon {
@@ -123,16 +124,9 @@ Scan scan(const Tensor& index, int64_t lo, int64_t hi) {
   const Tensor dense = index.to(kLong).contiguous();
   const HostView view = host_view(dense);
   const auto* data = reinterpret_cast<const int64_t*>(view.data);
-  const int64_t count = dense.numel();
-  int64_t least = 0, greatest = lo;
-  for (int64_t i = 0; i < count; ++i) {
-    least = std::min(least, data[i]);
-    greatest = std::max(greatest, data[i]);
-  }
-  Scan result{nullopt, least < 0};
-  if (least >= lo && greatest <= hi) return result;
-  result.outside = *std::find_if(data, data + count, [&](int64_t i) { return i < lo || i > hi; });
-  return result;
+  const runtime::IndexBounds bounds = runtime::bounds_of(data, dense.numel(), lo, hi);
+  if (!bounds.outside) return {nullopt, bounds.negative};
+  return {runtime::first_outside(data, dense.numel(), lo, hi), bounds.negative};
 }
 
 }  // namespace

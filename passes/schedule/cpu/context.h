@@ -55,9 +55,9 @@ int best_lane_axis(const ir::Kernel& kernel);
 // Whether vectors run across rows of a few elements, as the kernel is, or with axes split that an index divides.
 Choice choose_short_rows(const ir::Kernel& kernel, const ir::CpuTarget& target);
 Choice choose_split_rows(const ir::Kernel& kernel, const ir::CpuTarget& target);
-struct SplitRows {
+struct SplitAxes {
   ir::Kernel kernel;
-  std::any rows;  // as choose_short_rows plans them
+  std::any plan;  // of the split kernel
 };
 
 // Few long rows: blocks of them in parallel rather than rows.
@@ -66,6 +66,7 @@ bool splits_rows(const ir::Kernel& kernel, const ir::CpuTarget& target);
 void lower_pointwise(Context& c);
 // Whether there is a second parallel axis along which some access is contiguous though it is not along the best one.
 Choice choose_transpose(const ir::Kernel& kernel);
+Choice choose_split_transpose(const ir::Kernel& kernel);  // the same, with axes split that an index divides
 void lower_transpose(Context& c);
 void lower_short_rows(Context& c);
 void lower_rows(Context& c);        // Lanes reductions, one parallel iteration a row

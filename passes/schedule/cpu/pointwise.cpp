@@ -6,7 +6,9 @@
 //     for v in rest step 1 vector, masked { ... }
 #include <algorithm>
 #include <map>
+#include <optional>
 
+#include "passes/passes.h"
 #include "passes/schedule/cpu/context.h"
 
 namespace tenon::passes::cpu {
@@ -57,6 +59,17 @@ Choice choose_transpose(const ir::Kernel& kernel) {
     }
   }
   return false;
+}
+
+Choice choose_split_transpose(const ir::Kernel& kernel) {
+  std::optional<ir::Kernel> split = split_axes(kernel);
+  if (!split) return false;
+  Choice choice = choose_transpose(*split);
+  if (choice.program == 0) return false;
+  constexpr int64_t kLeastTile = 1024;  // elements; instead of smaller ones a gather along the whole axis is as fast
+  const int64_t outer = split->extent(std::any_cast<int>(choice.plan)), inner = split->extent(best_lane_axis(*split));
+  if (std::min(outer, kTileOuter) * std::min(inner, kTileInner) < kLeastTile) return false;
+  return {true, SplitAxes{*std::move(split), std::move(choice.plan)}};
 }
 
 void lower_transpose(Context& c) {

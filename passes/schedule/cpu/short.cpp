@@ -317,7 +317,7 @@ Choice choose_split_rows(const ir::Kernel& kernel, const ir::CpuTarget& target) 
   std::optional<ir::Kernel> split = split_axes(kernel);
   std::optional<ShortRows> rows = split ? short_rows(*split, target.often) : std::nullopt;
   if (!rows || split->extent(rows->lane) < kFewestLanes) return false;
-  return {true, SplitRows{*std::move(split), *std::move(rows)}};
+  return {true, SplitAxes{*std::move(split), *std::move(rows)}};
 }
 
 void lower_short_rows(Context& c) { ShortSchedule(c, std::any_cast<const ShortRows&>(c.plan)).lower(); }
