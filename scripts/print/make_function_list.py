@@ -20,7 +20,7 @@ TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[
                    re.S)
 OPERATOR = re.compile(r"operator\s*(\(\)|\[\]|[^\s(\w]{1,3}|[\w:]+)\s*$")
 PARTS = {"tensor_methods.h", "tensor_more_methods.h", "tensor_inplace.h", "absent_methods.h", "optimizers.h"}  # of another header
-HIDDEN_CLASSES = {"TensorMethods", "Operand"}  # named as Tensor; a parameter type
+HIDDEN_CLASSES = {"Operand"}  # a parameter type
 
 
 def preprocessed():
@@ -195,7 +195,7 @@ class Reader:
         return -1
 
     def note(self, header, name, signature):
-        scope = self.scope().replace("TensorMethods", "Tensor")
+        scope = self.scope()
         scope = re.sub(r"^tenon(::)?", "", scope)
         signature = re.sub(r" const ?& ?$| && ?$| const$| noexcept$| override$", "", signature)
         signature = signature.replace("const Operand& ", "const Tensor& ").replace("Self", "Tensor")

@@ -277,21 +277,31 @@ def chapters(rows, indent=""):
         yield heading, row
 
 
+def has_method(row):
+    return "method" in row.forms and row.section != IN_PLACE
+
+
 def methods(table):
-    out = [PRINTED + """// The methods of a tensor that record an operation, as declared in the class TensorMethods. tensor.h includes this
-// file twice: for tensors with a name, and for temporaries, whose values nobody will want again (see Operand there).
-// TENON_KIND is the kind of object, `const&` or `&&`; TENON_SELF is the object as an argument. Each method is the
-// function of its name, whose header says what it does. Tensor is Self here: optional<Tensor> needs the whole class."""]
-    for heading, row in chapters([r for r in table.rows if "method" in r.forms and r.section != IN_PLACE], "  "):
+    out = [PRINTED + """// The methods of a tensor that record an operation, as declared in the class Tensor. tensor.h includes this file twice:
+// for tensors with a name, and for temporaries, whose values nobody will want again (see Operand there). TENON_KIND is
+// the kind of object, `const&` or `&&`. Each method is the function of its name, whose header says what it does."""]
+    for heading, row in chapters([r for r in table.rows if has_method(r)], "  "):
         if heading:
             out.append(heading)
-        items = [re.sub(r"\bTensor\b", "Self", p.declared()).replace("detail::no_tensor()", "nullopt") for p in row.rest()]
-        call = row.call(row.function(), "TENON_SELF")
-        head = f"{row.cxx_result('Self')} {row.name}"
-        text = wrapped(head, items, f" TENON_KIND {{ return {call}; }}", 2, 120)
-        if "\n" in text:
-            text = wrapped(head, items, " TENON_KIND {", 2, 120) + f"\n    return {call};\n  }}"
+        items = [p.declared().replace("detail::no_tensor()", "nullopt") for p in row.rest()]
+        text = wrapped(f"{row.cxx_result()} {row.name}", items, " TENON_KIND;", 2, 120)
         out.append(remarked(text, row.comment if "function" not in row.forms else None, 2))
+    return "\n".join(out) + "\n"
+
+
+def method_bodies(table):
+    out = [PRINTED + """// The bodies of the methods that tenon/tensor_methods.h declares. frontend/src/ops/methods.cpp includes this file twice:
+// TENON_KIND is the kind of object, `const&` or `&&`; TENON_SELF is the object as an argument.
+"""]
+    for row in filter(has_method, table.rows):
+        text = definition(f"{row.cxx_result()} Tensor::{row.name}", [p.declared(False) for p in row.rest()],
+                          [f"return {row.call(row.function(), 'TENON_SELF')};"])
+        out.append(text.replace(") {", ") TENON_KIND {", 1))
     return "\n".join(out) + "\n"
 
 
@@ -551,6 +561,7 @@ def files(table):
     printed[INCLUDE + "inplace.h"] = functions_in_place(table)
     printed[INCLUDE + "out.h"] = out_header(table, "out")
     printed[INCLUDE + "out_forms.h"] = out_header(table, "out:more")
+    printed[SOURCES + "printed_methods.h"] = method_bodies(table)
     printed[SOURCES + "printed_inplace.cpp"] = in_place_source(table)
     printed[SOURCES + "printed_out.cpp"] = out_source(table)
     printed[SOURCES + "printed_names.cpp"] = names_source(table)

@@ -54,9 +54,9 @@ class Node {
   // The edges by operand, as far as these are tensors. A leaf's function is an AccumulateGrad, one and the
   // same while somebody holds it or a graph in which it was asked for.
   virtual edge_list next_edges() const = 0;
-  Edge next_edge(size_t index) const { return next_edges().at(index); }
+  Edge next_edge(size_t index) const;
   virtual uint32_t num_inputs() const = 0;  // gradients that the backward pass takes: results of the operation
-  uint32_t num_outputs() const { return static_cast<uint32_t>(next_edges().size()); }
+  uint32_t num_outputs() const;
   virtual uint64_t sequence_nr() const = 0;  // what was recorded later has a larger one
 
   // In the order in which they were added. An object, or a function with its arguments.
@@ -84,7 +84,7 @@ class Node {
   bool del_post_hook(uintptr_t key);
 
   struct Hooks;  // for Tenon's own sources
-  Hooks* hooks() const { return hooks_.get(); }
+  Hooks* hooks() const;
 
  private:
   std::unique_ptr<Hooks> hooks_;

@@ -73,7 +73,6 @@ using ::tenon::TensorAccessor;
 using ::tenon::TensorData;
 using ::tenon::TensorImpl;
 using ::tenon::TensorList;
-using ::tenon::TensorMethods;
 using ::tenon::TensorOptions;
 using ::tenon::TypeError;
 using ::tenon::TypeMeta;

@@ -12,11 +12,11 @@
 //   Tensor y = Cube::apply(x);
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <typeinfo>
-#include <unordered_map>
 #include <vector>
 
 #include "tenon/autograd.h"
@@ -29,10 +29,10 @@ namespace tenon::autograd {
 class AutogradContext {
  public:
   // Numbers, texts and whatever else is no argument or result. Tensors in it are not watched for writes.
-  std::unordered_map<std::string, IValue> saved_data;
+  std::map<std::string, IValue> saved_data;
 
   // Arguments, results and what lies between; undefined tensors too. A write to one of them before backward is an error there.
-  void save_for_backward(variable_list to_save) { to_save_ = std::move(to_save); }
+  void save_for_backward(variable_list to_save);
   // In backward, in the order in which they were given.
   variable_list get_saved_variables() const;
   // Arguments that forward wrote in place; it must return them.
@@ -42,7 +42,7 @@ class AutogradContext {
   // Whether backward is called with zeros for a result that got no gradient, rather than with an undefined tensor. On at the start.
   void set_materialize_grads(bool value) { materialize_grads_ = value; }
   // In backward: whether the tensor argument with this number (tensors alone are counted) requires grad.
-  bool needs_input_grad(size_t input) const { return needs_.at(input); }
+  bool needs_input_grad(size_t input) const;
 
  private:
   friend class FunctionCall;
@@ -72,7 +72,7 @@ class FunctionCall {
   }
 
   AutogradContext* start();  // from here on nothing is recorded
-  Tensor finish(Tensor output) { return finish(variable_list{std::move(output)})[0]; }
+  Tensor finish(Tensor output);
   variable_list finish(variable_list outputs);
 
  private:

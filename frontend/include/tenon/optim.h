@@ -34,12 +34,14 @@ class OptimizerParamState {
   virtual void serialize(tenon::serialize::InputArchive& archive);
   virtual void serialize(tenon::serialize::OutputArchive& archive) const;
   // What a step changes; step() evaluates them together with the parameters.
-  virtual std::vector<Tensor> tensors() const { return {}; }
+  virtual std::vector<Tensor> tensors() const;
   virtual bool is_shaped_like_parameter() const { return false; }  // each of these tensors; then a loaded one that is not is refused
 };
 template <typename Derived>
 class OptimizerCloneableParamState : public OptimizerParamState {
-  std::unique_ptr<OptimizerParamState> clone() const override { return std::make_unique<Derived>(static_cast<const Derived&>(*this)); }
+  std::unique_ptr<OptimizerParamState> clone() const override {
+    return std::unique_ptr<OptimizerParamState>(new Derived(static_cast<const Derived&>(*this)));  // quicker to compile than make_unique
+  }
   bool assign(const OptimizerParamState& other) override {
     if constexpr (std::is_copy_assignable_v<Derived>) static_cast<Derived&>(*this) = static_cast<const Derived&>(other);
     return std::is_copy_assignable_v<Derived>;
@@ -66,7 +68,9 @@ class OptimizerOptions {
 template <typename Derived>
 class OptimizerCloneableOptions : public OptimizerOptions {
  public:
-  std::unique_ptr<OptimizerOptions> clone() const override { return std::make_unique<Derived>(static_cast<const Derived&>(*this)); }
+  std::unique_ptr<OptimizerOptions> clone() const override {
+    return std::unique_ptr<OptimizerOptions>(new Derived(static_cast<const Derived&>(*this)));
+  }
 };
 
 #define TENON_OPTIMIZER_OPTIONS(Name)                                      \
@@ -91,9 +95,8 @@ using Betas = std::tuple<double, double>;
 // Parameters that share options. Without options of their own they get the optimizer's.
 class OptimizerParamGroup {
  public:
-  OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}
-  OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options)
-      : params_(std::move(params)), options_(std::move(options)) {}
+  OptimizerParamGroup(std::vector<Tensor> params);
+  OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options);
   OptimizerParamGroup(const OptimizerParamGroup& other);
   OptimizerParamGroup(OptimizerParamGroup&&) = default;
   OptimizerParamGroup& operator=(const OptimizerParamGroup&) = delete;
@@ -101,10 +104,10 @@ class OptimizerParamGroup {
 
   std::vector<Tensor>& params() { return params_; }
   const std::vector<Tensor>& params() const { return params_; }
-  bool has_options() const { return options_ != nullptr; }
+  bool has_options() const;
   OptimizerOptions& options();  // Error if there are none
   const OptimizerOptions& options() const;
-  void set_options(std::unique_ptr<OptimizerOptions> options) { options_ = std::move(options); }
+  void set_options(std::unique_ptr<OptimizerOptions> options);
 
  private:
   std::vector<Tensor> params_;
@@ -138,8 +141,8 @@ class Optimizer {
   std::vector<Tensor>& parameters();  // of the first group; an Error if there is none
   const std::vector<Tensor>& parameters() const;
   size_t size() const;  // how many parameters
-  OptimizerOptions& defaults() { return *defaults_; }
-  const OptimizerOptions& defaults() const { return *defaults_; }
+  OptimizerOptions& defaults();
+  const OptimizerOptions& defaults() const;
   States& state() { return state_; }
   const States& state() const { return state_; }
 

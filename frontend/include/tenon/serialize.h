@@ -21,10 +21,10 @@ class IValue {
   IValue(bool value) : kind_(Kind::Bool), integer_(value) {}
   IValue(int value) : IValue(int64_t{value}) {}
   IValue(int64_t value) : kind_(Kind::Int), integer_(value) {}
-  IValue(double value) : kind_(Kind::Double), floats_{value} {}
-  IValue(std::string value) : kind_(Kind::String), text_(std::move(value)) {}
-  IValue(const char* value) : IValue(std::string(value)) {}
-  IValue(std::vector<double> values) : kind_(Kind::DoubleList), floats_(std::move(values)) {}
+  IValue(double value);
+  IValue(std::string value);
+  IValue(const char* value);
+  IValue(std::vector<double> values);
 
   bool isNone() const { return kind_ == Kind::None; }
   bool isBool() const { return kind_ == Kind::Bool; }

@@ -97,33 +97,15 @@ using PackedTensorAccessor32 = PackedTensorAccessor<T, N, int32_t>;
 template <typename T, size_t N>
 using PackedTensorAccessor64 = PackedTensorAccessor<T, N, int64_t>;
 
-// The methods of Tensor that record an operation, once for tensors with a name and once for temporaries.
-template <typename Self>
-class TensorMethods {
- public:
-#define TENON_KIND const&
-#define TENON_SELF static_cast<const Self&>(*this)
-#include "tenon/tensor_methods.h"
-#include "tenon/tensor_more_methods.h"
-#undef TENON_KIND
-#undef TENON_SELF
-#define TENON_KIND &&
-#define TENON_SELF static_cast<Self&&>(*this)
-#include "tenon/tensor_methods.h"
-#include "tenon/tensor_more_methods.h"
-#undef TENON_KIND
-#undef TENON_SELF
-};
-
 // The C++ operators over a tensor and a tensor or number, for this file alone.
 #define TENON_ARITHMETIC_OPERATORS(X) X(+, add) X(-, sub) X(*, mul) X(/, div)
 #define TENON_OTHER_OPERATORS(X) X(%, remainder) X(&, bitwise_and) X(|, bitwise_or) X(^, bitwise_xor)
 #define TENON_COMPARISON_OPERATORS(X) X(==, eq, eq) X(!=, ne, ne) X(<, lt, gt) X(<=, le, ge) X(>, gt, lt) X(>=, ge, le)
 
-class Tensor : public TensorMethods<Tensor> {
+class Tensor {
  public:
   constexpr Tensor() noexcept {}  // undefined: every use but defined() and assignment is an Error
-  Tensor(const Tensor& other) noexcept : TensorMethods(), impl_(other.impl_) {
+  Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
     if (impl_) detail::retain(impl_);
   }
   Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)), given_up_(other.given_up_) { take_back(); }
@@ -144,6 +126,16 @@ class Tensor : public TensorMethods<Tensor> {
   ~Tensor() {
     if (impl_) detail::release(impl_, given_up_);
   }
+
+  // The methods that record an operation, once for tensors with a name and once for temporaries.
+#define TENON_KIND const&
+#include "tenon/tensor_methods.h"
+#include "tenon/tensor_more_methods.h"
+#undef TENON_KIND
+#define TENON_KIND &&
+#include "tenon/tensor_methods.h"
+#include "tenon/tensor_more_methods.h"
+#undef TENON_KIND
 
   // --- what it is
   bool defined() const { return impl_ != nullptr; }

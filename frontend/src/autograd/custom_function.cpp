@@ -48,6 +48,8 @@ Tensor view_of_itself(const Tensor& x) {
 // --- the context
 
 variable_list AutogradContext::get_saved_variables() const { return saved_; }
+void AutogradContext::save_for_backward(variable_list to_save) { to_save_ = std::move(to_save); }
+bool AutogradContext::needs_input_grad(size_t input) const { return needs_.at(input); }
 void AutogradContext::mark_dirty(const variable_list& inputs) { dirty_ = inputs; }
 void AutogradContext::mark_non_differentiable(const variable_list& outputs) { non_differentiable_ = outputs; }
 
@@ -114,6 +116,7 @@ AutogradContext* FunctionCall::start() {
   return &s.context;
 }
 
+Tensor FunctionCall::finish(Tensor output) { return finish(variable_list{std::move(output)})[0]; }
 variable_list FunctionCall::finish(variable_list outputs) {
   State& s = *state_;
   s.no_grad = nullptr;

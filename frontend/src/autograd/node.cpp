@@ -48,6 +48,9 @@ namespace autograd {
 
 Node::Node() = default;
 Node::~Node() = default;
+Edge Node::next_edge(size_t index) const { return next_edges().at(index); }
+uint32_t Node::num_outputs() const { return static_cast<uint32_t>(next_edges().size()); }
+Node::Hooks* Node::hooks() const { return hooks_.get(); }
 
 uintptr_t Node::add_pre_hook(std::unique_ptr<FunctionPreHook> hook) {
   if (!hooks_) hooks_ = std::make_unique<Hooks>();

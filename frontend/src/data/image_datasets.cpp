@@ -172,6 +172,12 @@ Example<> sample_of(const LabelledImages& images, size_t index) {
 
 }  // namespace detail
 
+MNIST::MNIST(const std::string& root, Mode mode) : ImageDataset(detail::read_mnist(root, "MNIST", mode), mode) {}
+FashionMNIST::FashionMNIST(const std::string& root, Mode mode) : ImageDataset(detail::read_mnist(root, "FashionMNIST", mode), mode) {}
+FashionMNIST::FashionMNIST(Mode mode) : FashionMNIST("/usr/share/datasets/fashion-mnist", mode) {}
+CIFAR10::CIFAR10(const std::string& root, Mode mode) : ImageDataset(detail::read_cifar(root, mode, 1, 10), mode) {}
+CIFAR100::CIFAR100(const std::string& root, Mode mode) : ImageDataset(detail::read_cifar(root, mode, 2, 100), mode) {}
+
 namespace {
 
 bool is_image(const fs::path& path) {

@@ -170,6 +170,7 @@ BatchMaker::BatchMaker(const FullDataLoaderOptions& options) : state_(std::make_
   }
 }
 
+void tensors_of(const Tensor& tensor, std::vector<Tensor>& out) { out.push_back(tensor); }
 LoaderPlace BatchMaker::place() const { return {false, state_->epoch, state_->epoch_seed, state_->next_out}; }
 
 void BatchMaker::start_epoch(const LoaderPlace& from) {

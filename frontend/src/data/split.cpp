@@ -25,6 +25,7 @@ Tensor datasets::detail::row_of(const Tensor& tensor, size_t index) {
   return std::move(copy).done();
 }
 
+datasets::TensorDataset::TensorDataset(Tensor rows) : tensor(std::move(rows)) {}
 datasets::TensorDataset::TensorDataset(const std::vector<Tensor>& samples) : tensor(stack(samples)) {}
 
 datasets::PairDataset::PairDataset(Tensor data, Tensor target) : data_(std::move(data)), target_(std::move(target)) {

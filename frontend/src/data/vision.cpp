@@ -244,6 +244,25 @@ double uniform(double low, double high) { return empty({1}).uniform_(low, high).
 
 }  // namespace
 
+Normalize::Normalize(ArrayRef<double> mean, ArrayRef<double> stddev) : mean_(mean.vec()), stddev_(stddev.vec()) {}
+Resize::Resize(IntArrayRef size, Interpolation interpolation, bool antialias)
+    : size_(size.vec()), interpolation_(interpolation), antialias_(antialias) {}
+CenterCrop::CenterCrop(IntArrayRef size) : size_(size.vec()) {}
+Pad::Pad(IntArrayRef padding, double fill) : padding_(padding.vec()), fill_(fill) {}
+Pad::Pad(std::initializer_list<int64_t> padding, double fill) : Pad(IntArrayRef(padding), fill) {}
+RandomCrop::RandomCrop(IntArrayRef size, IntArrayRef padding, double fill) : size_(size.vec()), padding_(padding.vec()), fill_(fill) {}
+RandomCrop::RandomCrop(std::initializer_list<int64_t> size, IntArrayRef padding, double fill)
+    : RandomCrop(IntArrayRef(size), padding, fill) {}
+RandomResizedCrop::RandomResizedCrop(IntArrayRef size, std::array<double, 2> scale, std::array<double, 2> ratio,
+                                     Interpolation interpolation, bool antialias)
+    : size_(size.vec()), scale_(scale), ratio_(ratio), interpolation_(interpolation), antialias_(antialias) {}
+
+Tensor Compose::operator()(const Tensor& image) const {
+  Tensor result = image;
+  for (const auto& transform : transforms_) result = (*transform)(result);
+  return result;
+}
+
 Tensor RandomCrop::operator()(const Tensor& image) const {
   const Tensor padded = padding_.empty() ? image : pad(image, padding_, fill_);
   const Size wanted = both(size_), from = size_of(padded);

@@ -46,6 +46,10 @@ bool parse_list(std::string_view text, std::vector<double>& values) {
 }  // namespace
 
 void IValue::expect(Kind kind, const char* name) const { check(kind_ == kind, "expected ", name, ", but the value is ", to_text()); }
+IValue::IValue(double value) : kind_(Kind::Double), floats_{value} {}
+IValue::IValue(std::string value) : kind_(Kind::String), text_(std::move(value)) {}
+IValue::IValue(const char* value) : IValue(std::string(value)) {}
+IValue::IValue(std::vector<double> values) : kind_(Kind::DoubleList), floats_(std::move(values)) {}
 bool IValue::toBool() const { return expect(Kind::Bool, "a bool"), integer_ != 0; }
 int64_t IValue::toInt() const { return expect(Kind::Int, "a whole number"), integer_; }
 double IValue::toDouble() const { return expect(Kind::Double, "a float"), floats_[0]; }

@@ -126,6 +126,16 @@ std::shared_ptr<Module> ModuleListImpl::clone(const optional<Device>& device) co
 ModuleDict::ModuleDict() : ModuleHolder(std::make_shared<ModuleDictImpl>()) {}
 ModuleDict::ModuleDict(std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules)
     : ModuleHolder(std::make_shared<ModuleDictImpl>(ModuleDictImpl::Pairs(modules))) {}
+ModuleDictImpl::ModuleDictImpl(const Items& modules) { update(modules); }
+ModuleDictImpl::ModuleDictImpl(const Pairs& modules) { update(modules); }
+bool ModuleDictImpl::contains(const std::string& name) const { return children_.contains(name); }
+size_t ModuleDictImpl::size() const { return children_.size(); }
+bool ModuleDictImpl::empty() const { return children_.is_empty(); }
+void ModuleDictImpl::clear() { children_.clear(); }
+std::vector<std::string> ModuleDictImpl::keys() const { return children_.keys(); }
+std::vector<std::shared_ptr<Module>> ModuleDictImpl::values() const { return children_.values(); }
+ModuleDictImpl::Pairs ModuleDictImpl::items() const { return children_.pairs(); }
+std::shared_ptr<Module> ModuleDict::operator[](const std::string& name) const { return (*get())[name]; }
 void ModuleDictImpl::insert(const std::string& name, std::shared_ptr<Module> module) {
   if (contains(name)) children_[name] = std::move(module);
   else register_module(name, std::move(module));
@@ -198,6 +208,15 @@ std::shared_ptr<Module> ParameterListImpl::clone(const optional<Device>& device)
 void ParameterListImpl::pretty_print(std::ostream& out) const { print_parameters(out, printed_name(), true, parameters_); }
 
 ParameterDict::ParameterDict() : ModuleHolder(std::make_shared<ParameterDictImpl>()) {}
+ParameterDictImpl::ParameterDictImpl(const OrderedDict<std::string, Tensor>& parameters) { update(parameters); }
+Tensor& ParameterDictImpl::get(const std::string& name) { return parameters_[name]; }
+const Tensor& ParameterDictImpl::get(const std::string& name) const { return parameters_[name]; }
+bool ParameterDictImpl::contains(const std::string& name) const { return parameters_.contains(name); }
+size_t ParameterDictImpl::size() const { return parameters_.size(); }
+bool ParameterDictImpl::empty() const { return parameters_.is_empty(); }
+void ParameterDictImpl::clear() { parameters_.clear(); }
+std::vector<std::string> ParameterDictImpl::keys() const { return parameters_.keys(); }
+std::vector<Tensor> ParameterDictImpl::values() const { return parameters_.values(); }
 Tensor& ParameterDictImpl::insert(const std::string& name, const Tensor& parameter) {
   return register_parameter(name, parameter, parameter.requires_grad());
 }

@@ -10,6 +10,7 @@ using serialize::OutputArchive;
 
 OptimizerParamState::~OptimizerParamState() = default;
 OptimizerOptions::~OptimizerOptions() = default;
+std::vector<Tensor> OptimizerParamState::tensors() const { return {}; }
 std::unique_ptr<OptimizerParamState> OptimizerParamState::clone() const {
   throw Error(
       "clone() has not been implemented for torch::optim::OptimizerParamState. Subclass "

@@ -47,8 +47,13 @@ void check_parameters(const std::vector<Tensor>& parameters) {
 
 }  // namespace
 
+OptimizerParamGroup::OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}
+OptimizerParamGroup::OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options)
+    : params_(std::move(params)), options_(std::move(options)) {}
 OptimizerParamGroup::OptimizerParamGroup(const OptimizerParamGroup& other)
     : params_(other.params_), options_(other.options_ ? other.options_->clone() : nullptr) {}
+bool OptimizerParamGroup::has_options() const { return options_ != nullptr; }
+void OptimizerParamGroup::set_options(std::unique_ptr<OptimizerOptions> options) { options_ = std::move(options); }
 OptimizerOptions& OptimizerParamGroup::options() {
   check(has_options(), "the parameter group has no options: set_options() gives it some");
   return *options_;
@@ -63,6 +68,8 @@ Optimizer::Optimizer(const std::vector<Group>& param_groups, std::unique_ptr<Opt
 Optimizer::Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults)
     : Optimizer(one_group(std::move(parameters)), std::move(defaults)) {}
 Optimizer::~Optimizer() = default;
+OptimizerOptions& Optimizer::defaults() { return *defaults_; }
+const OptimizerOptions& Optimizer::defaults() const { return *defaults_; }
 
 void Optimizer::add_param_group(const Group& group) {
   check_parameters(group.params());

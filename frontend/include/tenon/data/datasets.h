@@ -174,7 +174,7 @@ Tensor row_of(const Tensor& tensor, size_t index);
 
 // The rows of a tensor; of several tensors, each is a sample.
 struct TensorDataset : Dataset<TensorDataset, TensorExample> {
-  explicit TensorDataset(Tensor rows) : tensor(std::move(rows)) {}
+  explicit TensorDataset(Tensor rows);
   explicit TensorDataset(const std::vector<Tensor>& samples);  // Error unless they have one shape
   TensorExample get(size_t index) override { return detail::row_of(tensor, index); }
   optional<size_t> size() const override { return static_cast<size_t>(tensor.size(0)); }

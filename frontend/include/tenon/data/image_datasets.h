@@ -49,26 +49,25 @@ class ImageDataset : public Dataset<Self> {
 // root/MNIST/raw.
 class MNIST : public ImageDataset<MNIST> {
  public:
-  explicit MNIST(const std::string& root, Mode mode = Mode::kTrain) : ImageDataset(detail::read_mnist(root, "MNIST", mode), mode) {}
+  explicit MNIST(const std::string& root, Mode mode = Mode::kTrain);
 };
 // Zalando's articles of clothing, in MNIST's format. Without a root, where Debian's package
 // dataset-fashion-mnist has them.
 class FashionMNIST : public ImageDataset<FashionMNIST> {
  public:
-  explicit FashionMNIST(const std::string& root = "/usr/share/datasets/fashion-mnist", Mode mode = Mode::kTrain)
-      : ImageDataset(detail::read_mnist(root, "FashionMNIST", mode), mode) {}
-  explicit FashionMNIST(Mode mode) : FashionMNIST("/usr/share/datasets/fashion-mnist", mode) {}
+  explicit FashionMNIST(const std::string& root = "/usr/share/datasets/fashion-mnist", Mode mode = Mode::kTrain);
+  explicit FashionMNIST(Mode mode);
 };
 // Photos, 3 x 32 x 32, of 10 classes: data_batch_1.bin, ... and test_batch.bin, in `root` or in
 // root/cifar-10-batches-bin. As many training files as there are.
 class CIFAR10 : public ImageDataset<CIFAR10> {
  public:
-  explicit CIFAR10(const std::string& root, Mode mode = Mode::kTrain) : ImageDataset(detail::read_cifar(root, mode, 1, 10), mode) {}
+  explicit CIFAR10(const std::string& root, Mode mode = Mode::kTrain);
 };
 // Images of 100 classes: train.bin and test.bin, in `root` or in root/cifar-100-binary.
 class CIFAR100 : public ImageDataset<CIFAR100> {
  public:
-  explicit CIFAR100(const std::string& root, Mode mode = Mode::kTrain) : ImageDataset(detail::read_cifar(root, mode, 2, 100), mode) {}
+  explicit CIFAR100(const std::string& root, Mode mode = Mode::kTrain);
 };
 
 // Photos in folders, one for each class: root/cat/1.jpg, root/dog/a/2.png, ... Classes and files are in the

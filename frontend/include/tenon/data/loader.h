@@ -101,7 +101,7 @@ class BatchMaker {
 };
 
 // The tensors of a batch; of types that this does not know there are none.
-inline void tensors_of(const Tensor& tensor, std::vector<Tensor>& out) { out.push_back(tensor); }
+void tensors_of(const Tensor& tensor, std::vector<Tensor>& out);
 template <typename T>
 void tensors_of(const T&, std::vector<Tensor>&) {}
 template <typename T>

@@ -59,7 +59,7 @@ class ToTensor : public ImageTransform {
 
 class Normalize : public ImageTransform {
  public:
-  Normalize(ArrayRef<double> mean, ArrayRef<double> stddev) : mean_(mean.vec()), stddev_(stddev.vec()) {}
+  Normalize(ArrayRef<double> mean, ArrayRef<double> stddev);
   Tensor operator()(const Tensor& image) const override { return normalize(image, mean_, stddev_); }
 
  private:
@@ -68,8 +68,7 @@ class Normalize : public ImageTransform {
 
 class Resize : public ImageTransform {
  public:
-  explicit Resize(IntArrayRef size, Interpolation interpolation = Interpolation::Bilinear, bool antialias = true)
-      : size_(size.vec()), interpolation_(interpolation), antialias_(antialias) {}
+  explicit Resize(IntArrayRef size, Interpolation interpolation = Interpolation::Bilinear, bool antialias = true);
   Tensor operator()(const Tensor& image) const override { return resize(image, size_, interpolation_, antialias_); }
 
  private:
@@ -80,7 +79,7 @@ class Resize : public ImageTransform {
 
 class CenterCrop : public ImageTransform {
  public:
-  explicit CenterCrop(IntArrayRef size) : size_(size.vec()) {}
+  explicit CenterCrop(IntArrayRef size);
   Tensor operator()(const Tensor& image) const override { return center_crop(image, size_); }
 
  private:
@@ -89,8 +88,8 @@ class CenterCrop : public ImageTransform {
 
 class Pad : public ImageTransform {
  public:
-  explicit Pad(IntArrayRef padding, double fill = 0) : padding_(padding.vec()), fill_(fill) {}
-  explicit Pad(std::initializer_list<int64_t> padding, double fill = 0) : Pad(IntArrayRef(padding), fill) {}
+  explicit Pad(IntArrayRef padding, double fill = 0);
+  explicit Pad(std::initializer_list<int64_t> padding, double fill = 0);
   Tensor operator()(const Tensor& image) const override { return pad(image, padding_, fill_); }
 
  private:
@@ -102,10 +101,8 @@ class Pad : public ImageTransform {
 // it.
 class RandomCrop : public ImageTransform {
  public:
-  explicit RandomCrop(IntArrayRef size, IntArrayRef padding = {}, double fill = 0)
-      : size_(size.vec()), padding_(padding.vec()), fill_(fill) {}
-  explicit RandomCrop(std::initializer_list<int64_t> size, IntArrayRef padding = {}, double fill = 0)
-      : RandomCrop(IntArrayRef(size), padding, fill) {}
+  explicit RandomCrop(IntArrayRef size, IntArrayRef padding = {}, double fill = 0);
+  explicit RandomCrop(std::initializer_list<int64_t> size, IntArrayRef padding = {}, double fill = 0);
   Tensor operator()(const Tensor& image) const override;  // ValueError if the image is smaller
 
  private:
@@ -136,8 +133,7 @@ class RandomResizedCrop : public ImageTransform {
  public:
   explicit RandomResizedCrop(IntArrayRef size, std::array<double, 2> scale = {0.08, 1.0},
                              std::array<double, 2> ratio = {3.0 / 4.0, 4.0 / 3.0}, Interpolation interpolation = Interpolation::Bilinear,
-                             bool antialias = true)
-      : size_(size.vec()), scale_(scale), ratio_(ratio), interpolation_(interpolation), antialias_(antialias) {}
+                             bool antialias = true);
   Tensor operator()(const Tensor& image) const override;
 
  private:
@@ -157,11 +153,7 @@ class Compose : public ImageTransform {
   template <typename... Transforms>
   requires(std::is_base_of_v<ImageTransform, Transforms>&&...) explicit Compose(Transforms... transforms)
       : transforms_{std::make_shared<Transforms>(std::move(transforms))...} {}
-  Tensor operator()(const Tensor& image) const override {
-    Tensor result = image;
-    for (const auto& transform : transforms_) result = (*transform)(result);
-    return result;
-  }
+  Tensor operator()(const Tensor& image) const override;
 
  private:
   std::vector<std::shared_ptr<const ImageTransform>> transforms_;

@@ -12,13 +12,14 @@
 #include "tenon/tensor.h"
 
 // An option with its setter and getters, for option structs of programs too (in LibTorch: TORCH_ARG). In a struct of
-// options that others extend, a template of the extending one, the setter returns that: TENON_ARG_OF.
+// options that others extend, a template of the extending one, the setter returns that: TENON_ARG_OF. A cast moves the
+// value, since std::move would be compiled once more for each type.
 #define TENON_ARG(T, name) TENON_ARG_AS(decltype(*this), *this, T, name)
 #define TENON_ARG_OF(Returned, T, name) TENON_ARG_AS(Returned, static_cast<Returned>(*this), T, name)
 #define TENON_ARG_AS(Returned, result, T, name)      \
  public:                                             \
   auto name(T new_##name)->Returned {                \
-    name##_ = std::move(new_##name);                 \
+    name##_ = static_cast<T&&>(new_##name);          \
     return result;                                   \
   }                                                  \
   const T& name() const noexcept { return name##_; } \

@@ -318,8 +318,8 @@ class ModuleDictImpl : public Module {
   using Items = OrderedDict<std::string, std::shared_ptr<Module>>;
   using Pairs = std::vector<std::pair<std::string, std::shared_ptr<Module>>>;
   ModuleDictImpl() = default;
-  explicit ModuleDictImpl(const Items& modules) { update(modules); }
-  explicit ModuleDictImpl(const Pairs& modules) { update(modules); }
+  explicit ModuleDictImpl(const Items& modules);
+  explicit ModuleDictImpl(const Pairs& modules);
   // A name that is there already gets the new module.
   void update(const Items& modules);
   template <typename Container>
@@ -337,13 +337,13 @@ class ModuleDictImpl : public Module {
     if (auto* module = (*this)[name]->template as<M>()) return *module;
     refuse(name, typeid(M));
   }
-  bool contains(const std::string& name) const { return children_.contains(name); }
-  size_t size() const { return children_.size(); }
-  bool empty() const { return children_.is_empty(); }
-  void clear() { children_.clear(); }
-  std::vector<std::string> keys() const { return children_.keys(); }
-  std::vector<std::shared_ptr<Module>> values() const { return children_.values(); }
-  Pairs items() const { return children_.pairs(); }
+  bool contains(const std::string& name) const;
+  size_t size() const;
+  bool empty() const;
+  void clear();
+  std::vector<std::string> keys() const;
+  std::vector<std::shared_ptr<Module>> values() const;
+  Pairs items() const;
   auto begin() const { return children_.begin(); }
   auto end() const { return children_.end(); }
   std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const override;
@@ -356,7 +356,7 @@ class ModuleDict : public ModuleHolder<ModuleDictImpl> {
   ModuleDict();
   using ModuleHolder<ModuleDictImpl>::ModuleHolder;
   ModuleDict(std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules);
-  std::shared_ptr<Module> operator[](const std::string& name) const { return (*get())[name]; }
+  std::shared_ptr<Module> operator[](const std::string& name) const;
 };
 
 class ParameterListImpl : public Module {
@@ -401,7 +401,7 @@ class ParameterList : public ModuleHolder<ParameterListImpl> {
 class ParameterDictImpl : public Module {
  public:
   ParameterDictImpl() = default;
-  explicit ParameterDictImpl(const OrderedDict<std::string, Tensor>& parameters) { update(parameters); }
+  explicit ParameterDictImpl(const OrderedDict<std::string, Tensor>& parameters);
   Tensor& insert(const std::string& name, const Tensor& parameter);
   Tensor pop(const std::string& name);
   void update(const OrderedDict<std::string, Tensor>& parameters);  // a name that is there gets the new tensor
@@ -409,16 +409,16 @@ class ParameterDictImpl : public Module {
   void update(const Container& parameters) {  // another dict
     for (const auto& item : parameters) update(OrderedDict<std::string, Tensor>{{item.key(), item.value()}});
   }
-  Tensor& get(const std::string& name) { return parameters_[name]; }
-  const Tensor& get(const std::string& name) const { return parameters_[name]; }
-  Tensor& operator[](const std::string& name) { return parameters_[name]; }
-  const Tensor& operator[](const std::string& name) const { return parameters_[name]; }
-  bool contains(const std::string& name) const { return parameters_.contains(name); }
-  size_t size() const { return parameters_.size(); }
-  bool empty() const { return parameters_.is_empty(); }
-  void clear() { parameters_.clear(); }
-  std::vector<std::string> keys() const { return parameters_.keys(); }
-  std::vector<Tensor> values() const { return parameters_.values(); }
+  Tensor& get(const std::string& name);
+  const Tensor& get(const std::string& name) const;
+  Tensor& operator[](const std::string& name) { return get(name); }
+  const Tensor& operator[](const std::string& name) const { return get(name); }
+  bool contains(const std::string& name) const;
+  size_t size() const;
+  bool empty() const;
+  void clear();
+  std::vector<std::string> keys() const;
+  std::vector<Tensor> values() const;
   auto begin() { return parameters_.begin(); }
   auto end() { return parameters_.end(); }
   auto begin() const { return parameters_.begin(); }

@@ -186,11 +186,13 @@ class ModuleHolder {
   using ContainedType = Contained;
   ModuleHolder() : impl_(make_default()) {}
   ModuleHolder(std::nullptr_t) {}
-  ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}
+  // A template: `Linear(nullptr)` need not compile a shared_ptr<LinearImpl>.
+  template <typename M>
+  requires std::is_same_v<M, Contained> ModuleHolder(std::shared_ptr<M> module) : impl_(std::move(module)) {}
   template <typename Head, typename... Tail>
-  requires(!std::is_base_of_v<ModuleHolder, std::decay_t<Head>> && !std::is_convertible_v<Head, std::shared_ptr<Contained>> &&
+  requires(!std::is_base_of_v<ModuleHolder, std::decay_t<Head>> &&
            !std::is_null_pointer_v<std::decay_t<Head>>) explicit ModuleHolder(Head&& head, Tail&&... tail)
-      : impl_(std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
+      : impl_(make(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
 
   explicit operator bool() const { return impl_ != nullptr; }
   bool is_empty() const { return impl_ == nullptr; }
@@ -211,6 +213,11 @@ class ModuleHolder {
   }
 
  private:
+  template <typename Head, typename... Tail>
+  static std::shared_ptr<Contained> make(Head&& head, Tail&&... tail) {
+    if constexpr (sizeof...(Tail) == 0 && std::is_convertible_v<Head, std::shared_ptr<Contained>>) return std::forward<Head>(head);
+    else return std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...);
+  }
   static std::shared_ptr<Contained> make_default() {
     if constexpr (std::is_default_constructible_v<Contained>) return std::make_shared<Contained>();
     else return nullptr;
