@@ -167,10 +167,11 @@ Expr sin(Expr x) { return select(is_small(x), x, sine(x, 0.0)); }
 
 static Expr cos(Expr x) { return sine(x, 1.0); }
 
-// sin / cos, or -cos / sin in odd quarters, with the quotient's error put right.
+// sin / cos, or -cos / sin in odd quarters, with the errors of the square in cos and of the quotient put right.
 static Expr tan(Expr x) {
   const Turn turn = quarter_turns(x);
-  const Pair s = sin_polynomial(turn.r), c = cos_polynomial(turn.r);
+  const Pair s = sin_polynomial(turn.r), nearly = cos_polynomial(turn.r);
+  const Pair c = {nearly.hi, fma(two_product(turn.r.hi, turn.r.hi).lo, -0.5, nearly.lo)};
   const Expr odd = unequal(turn.quarter & 1.0, 0.0);
   const Pair top = fast_two_sum(select(odd, -c.hi, s.hi), select(odd, -c.lo, s.lo));
   const Pair bottom = fast_two_sum(select(odd, s.hi, c.hi), select(odd, s.lo, c.lo));
