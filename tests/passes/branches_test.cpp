@@ -31,7 +31,7 @@ std::string branched(const std::string& statements) {
   return ir::print(*tree);
 }
 
-int count(const std::string& text, const std::string& what) {
+int occurrences(const std::string& text, const std::string& what) {
   int n = 0;
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
   return n;
@@ -59,16 +59,16 @@ TEST_CASE("branches: a long arm that no other value needs goes behind one, with 
 TEST_CASE("branches: the other arm goes where a lane does not have the condition") {
   const std::string text = branched("    %2 = gt %1, %1 : boolx8\n    %3 = sqrt %1 : f32x8\n" + roots(4, 6, 1) +
                                     "    %10 = where %2, %3, %9 : f32x8\n    store y[%0], %10\n");
-  CHECK(count(text, "not %2 : boolx8") == 1);
-  CHECK(count(block(text, "    if %"), "sqrt") == 6);
+  CHECK(occurrences(text, "not %2 : boolx8") == 1);
+  CHECK(occurrences(block(text, "    if %"), "sqrt") == 6);
 }
 
 TEST_CASE("branches: two long arms have one each") {
   const std::string text = branched("    %2 = gt %1, %1 : boolx8\n" + roots(3, 6, 1) + roots(9, 7, 1) +
                                     "    %16 = where %2, %8, %15 : f32x8\n    store y[%0], %16\n");
-  CHECK(count(text, "if %") == 2);
-  CHECK(count(block(text, "    if %2"), "sqrt") == 6);
-  CHECK(count(text, "where %2, ") == 1);
+  CHECK(occurrences(text, "if %") == 2);
+  CHECK(occurrences(block(text, "    if %2"), "sqrt") == 6);
+  CHECK(occurrences(text, "where %2, ") == 1);
 }
 
 TEST_CASE("branches: choices on one condition share one, and an arm may have one within") {
@@ -76,11 +76,11 @@ TEST_CASE("branches: choices on one condition share one, and an arm may have one
                                     "    %10 = sqrt %1 : f32x8\n    %11 = where %3, %9, %10 : f32x8\n    %12 = sqrt %11 : f32x8\n"
                                     "    %13 = sqrt %1 : f32x8\n    %14 = where %2, %11, %13 : f32x8\n"
                                     "    %15 = where %2, %12, %13 : f32x8\n    store y[%0], %14\n    store y[%0], %15\n");
-  CHECK(count(text, "if %") == 2);
+  CHECK(occurrences(text, "if %") == 2);
   const std::string outer = block(text, "    if %2 {");
-  CHECK(count(outer, "where %2, ") == 2);
-  CHECK(count(outer, "sqrt") == 8);
-  CHECK(count(block(outer, "      if %"), "sqrt") == 6);
+  CHECK(occurrences(outer, "where %2, ") == 2);
+  CHECK(occurrences(outer, "sqrt") == 8);
+  CHECK(occurrences(block(outer, "      if %"), "sqrt") == 6);
 }
 
 TEST_CASE("branches: what is short, loaded or needed elsewhere stays, and an arm beside a value at hand") {
@@ -99,7 +99,7 @@ TEST_CASE("branches: a division of integers is long") {
       "    %2 = cast %1 : i64x8\n    %3 = gt %1, %1 : boolx8\n    %4 = div %2, %2 : i64x8\n"
       "    %5 = add %2, %2 : i64x8\n    %6 = add %5, %5 : i64x8\n    %7 = where %3, %4, %6 : i64x8\n"
       "    %8 = cast %7 : f32x8\n    store y[%0], %8\n");
-  CHECK(count(block(text, "    if %3 {"), "div") == 1);
+  CHECK(occurrences(block(text, "    if %3 {"), "div") == 1);
 }
 
 }  // namespace tenon::passes
