@@ -44,7 +44,7 @@ struct Call : Signature {
   bool is_in_place(size_t operand) const;  // a part of a Cat that lies where it belongs
 };
 
-// Of a Cat: where each part belongs.
+// Where each part of a Cat belongs.
 std::vector<View> places_of_parts(const Call& cat);
 
 std::string print(const Call& call);

@@ -77,7 +77,7 @@ enum class StmtKind : uint8_t {
   Prefetch,   // buffer[args[0]] will be read soon: a CPU's hint; the place may lie past the buffer's end
   For,        // for result in args[0]..args[1] step `step` { body }; runs while result < args[1]; `unroll` is a
               // hint
-  If,         // if args[0] { body } else { orelse }
+  If,         // if args[0] { body } else { orelse }; a vector on a CPU: if any lane is true
   Var,        // a mutable register `result`, starting as args[0]; read it with Let Get
   Set,        // register args[0] = args[1]
   Barrier,    // __syncthreads

@@ -53,7 +53,7 @@ inline bool compiles(const Target& target) {
   return std::visit([](const auto& device) { return device.compiles; }, target);
 }
 
-// Of the devices; those that are not here are as a CpuTarget says by default.
+// The targets of the devices; a device that is not here has that of a CpuTarget by default.
 using Targets = std::map<DeviceTag, Target>;
 const Target& target_of(const Targets& targets, DeviceTag device);
 
