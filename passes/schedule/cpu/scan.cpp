@@ -80,12 +80,13 @@ class Lines : Staged {
     nest_.prepare(inner);
   }
 
-  // body(where the line's values are kept); the last line again where there is none.
+  // body(where the line's values are kept), for the lines that there are: behind the last one a side scans what lies in the buffers, and
+  // nobody takes it. (Computed again, the last line would read what it has stored, where its result takes its memory.)
   void each_line(ValueId task, int64_t lines, const std::function<void(ValueId kept)>& body) {
     if (lines_ == 1) return body(kZero);
-    c_.loop(c_.literal(0), c_.literal(lines_), 1, [&](ValueId side) {
-      const ValueId line = c_.add(c_.mul(task, c_.literal(lines_)), side);
-      begin_line(c_.minimum(line, c_.sub(nest_.size(lines), c_.literal(1))));
+    const ValueId first = c_.mul(task, c_.literal(lines_)), left = c_.sub(nest_.size(lines), first);
+    c_.loop(c_.literal(0), c_.minimum(c_.literal(lines_), left), 1, [&](ValueId side) {
+      begin_line(c_.add(first, side));
       body(c_.mul(side, c_.literal(chunk_)));
     });
   }

@@ -223,3 +223,29 @@ TEST_CASE("in place: rows chosen by an index are written where they lie") {
   CHECK(memory_stats().allocations <= allocations + 1);  // places and values, not another table
   CHECK(table[5][0].item<float>() == before + 1 + 1);
 }
+
+TEST_CASE("in place: a scan's result may take the memory of what is read again after it, for any number of lines") {
+  for (const int64_t lines : {1, 5, 8, 9, 10, 11, 33, 66}) {
+    for (const int64_t length : {50, 700}) {
+      CAPTURE(lines);
+      CAPTURE(length);
+      const auto fresh = [&] {
+        Tensor x = (arange(lines * length, kFloat) % 7).reshape({lines, length}) - 3;
+        eval(x);
+        return x;
+      };
+      const Tensor x = fresh();
+      const Tensor sums = x + x.cumsum(1), products = x * x.sign().cumprod(1), greatest = x + std::get<0>(x.cummax(1));
+      eval(sums, products, greatest);  // x is needed: each has memory of its own
+      Tensor a = fresh(), b = fresh(), c = fresh();
+      a.add_(a.cumsum(1));
+      b.mul_(b.sign().cumprod(1));
+      c.add_(std::get<0>(c.cummax(1)));
+      eval(a, b, c);
+      CHECK(equal(a, sums));
+      CHECK(equal(b, products));
+      CHECK(equal(c, greatest));
+      CHECK(equal(x, fresh()));
+    }
+  }
+}
