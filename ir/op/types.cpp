@@ -206,13 +206,4 @@ float half_to_float(uint16_t half) {
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(subnormal));
 }
 
-// BFloat16 is the upper half of a float.
-uint16_t float_to_bfloat16(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-float bfloat16_to_float(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
-
 }  // namespace tenon::ir

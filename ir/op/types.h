@@ -1,6 +1,7 @@
 // Element types, shapes and devices: what every level of IR says about a value. Knows nothing of buffers.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -66,8 +67,13 @@ std::optional<Constant> parse_constant(std::string_view text, DType dtype);
 // Conversions between 16-bit formats and float, round to nearest even.
 uint16_t float_to_half(float value);
 float half_to_float(uint16_t bits);
-uint16_t float_to_bfloat16(float value);
-float bfloat16_to_float(uint16_t bits);
+// A bfloat16 is the upper half of a float; without branches, so that loops take vectors.
+constexpr uint16_t float_to_bfloat16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, quiet = bits >> 16 | 0x40;
+  return static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
+}
+constexpr float bfloat16_to_float(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 
 // Malformed IR: a builder or verifier found it, or a text does not parse ("FILE:LINE:COLUMN: reason"). An
 // Error of the public API, since the builders see what a check of the frontend has overlooked.

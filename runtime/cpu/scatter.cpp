@@ -89,12 +89,8 @@ __attribute__((target("avx,f16c"))) void narrow(const float* from, uint16_t* to,
 }
 #endif
 struct BFloat16Arithmetic {
-  TENON_INLINE static float load(uint16_t x) { return std::bit_cast<float>(uint32_t{x} << 16); }
-  TENON_INLINE static uint16_t store(float x) {
-    const auto bits = std::bit_cast<uint32_t>(x);
-    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, quiet = bits >> 16 | 0x40;
-    return static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
-  }
+  TENON_INLINE static float load(uint16_t x) { return ir::bfloat16_to_float(x); }
+  TENON_INLINE static uint16_t store(float x) { return ir::float_to_bfloat16(x); }
 };
 
 struct Last {
