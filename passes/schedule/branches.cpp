@@ -35,6 +35,30 @@ size_t operand_of(Arm arm) { return static_cast<size_t>(arm % 2) + 1; }
 bool is_choice(const Stmt& s) { return s.kind == StmtKind::Let && s.op == Op::Where; }
 bool may_move(const Stmt& s) { return s.kind == StmtKind::Let && ir::is_elementwise(s.op) && s.op != Op::Check && s.op != Op::Const; }
 
+// A quick look, as most trees have no arms: whether a condition has something computed on both sides. By value: what is computed, and of
+// conditions which of their sides are.
+constexpr uint8_t kComputed = 1, kSecond = 2, kThird = 4;
+bool may_have_arms(const std::vector<Stmt>& list, std::vector<uint8_t>& known) {
+  for (const Stmt& s : list) {
+    if (s.kind != StmtKind::Let) {
+      if (!s.body.empty() && may_have_arms(s.body, known)) return true;
+      if (!s.orelse.empty() && may_have_arms(s.orelse, known)) return true;
+      continue;
+    }
+    if (s.op == Op::Where) {
+      uint8_t& condition = known[s.args[0]];
+      condition |= (known[s.args[1]] & kComputed ? kSecond : 0) | (known[s.args[2]] & kComputed ? kThird : 0);
+      if ((condition & (kSecond | kThird)) == (kSecond | kThird)) return true;
+    }
+    if (s.op != Op::Const) known[s.result] |= kComputed;
+  }
+  return false;
+}
+bool may_have_arms(const ir::LoopTree& tree) {
+  std::vector<uint8_t> known(tree.values.size());
+  return std::ranges::any_of(tree.phases, [&](const ir::Phase& phase) { return may_have_arms(phase.body, known); });
+}
+
 class Brancher {
  public:
   explicit Brancher(const ir::LoopTree& tree) : given_(tree), values_(tree.values) {}
@@ -249,6 +273,8 @@ class Brancher {
 
 }  // namespace
 
-std::optional<ir::LoopTree> branch_around_arms(const ir::LoopTree& tree) { return Brancher(tree).run(); }
+std::optional<ir::LoopTree> branch_around_arms(const ir::LoopTree& tree) {
+  return may_have_arms(tree) ? Brancher(tree).run() : std::nullopt;
+}
 
 }  // namespace tenon::passes
