@@ -55,6 +55,24 @@ TEST_CASE("rows of more than a cache holds are asked for ahead one at a time, no
   CHECK(prefetches("1000", "1024") == std::pair(false, false));  // four rows have an operand in common
 }
 
+TEST_CASE("lines of neighbours are loaded under masks, unless they are too short or do not end together") {
+  const auto by_lines = [](const std::string& index, int bits = 512, const std::string& dtype = "f32") {
+    const std::string kernel = "kernel @k(x: " + dtype + " in[4096], y: " + dtype +
+                               " out[60]) {\n  axes c: 60 parallel\n  map c : %0 = load x[" + index + "] : " + dtype +
+                               "\n  map c : store y[c], %0\n}\n";
+    const std::string tree = ir::print(passes::lower(ir::parse_kernel(kernel), ir::CpuTarget{bits}).tree);
+    return tree.find("where ") != std::string::npos;  // one line's lanes or another's
+  };
+  CHECK(by_lines("c mod 15 + 17*(c / 15)"));
+  CHECK(by_lines("c mod 10 + 17*((c mod 30) / 10) + 100*(c / 30)"));
+  CHECK(!by_lines("c mod 4 + 7*(c / 4)"));          // five lines to a vector
+  CHECK(!by_lines("2*(c mod 15) + 40*(c / 15)"));   // no neighbours
+  CHECK(!by_lines("c mod 15 + 17*(c / 10)"));       // some lines end within others
+  CHECK(!by_lines("c mod 15 + 17*(c / 15)", 128));  // no masks
+  CHECK(by_lines("c mod 15 + 17*(c / 15)", 512, "f16"));
+  CHECK(!by_lines("c mod 15 + 17*(c / 15)", 256, "f16"));
+}
+
 TEST_CASE("rows of a few elements have the lanes across rows, if there are rows enough") {
   auto lowered = [](const std::string& axes, const std::string& load, const std::string& rest) {
     return passes::lower(
