@@ -41,14 +41,6 @@ bool same_frame(const LoopTree& a, const LoopTree& b) {
 
 }  // namespace
 
-bool same_code(const LoopTree& a, const LoopTree& b) {
-  if (!same_frame(a, b)) return false;
-  for (size_t p = 0; p < a.phases.size(); ++p) {
-    if (!same(a.phases[p].body, b.phases[p].body)) return false;
-  }
-  return true;
-}
-
 template <typename Matches>
 bool TreeFollower::goes_on(const Matches& matches) {
   if (matches()) return true;

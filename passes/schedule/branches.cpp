@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 namespace tenon::passes {
@@ -86,7 +87,7 @@ class Brancher {
     }
   }
 
-  bool has_arms(const std::vector<Stmt>& list) const {
+  bool has_arms(const std::vector<Stmt>& list) {
     if (!arms_of(list).empty()) return true;
     return std::ranges::any_of(list, [&](const Stmt& s) { return has_arms(s.body) || has_arms(s.orelse); });
   }
@@ -138,9 +139,14 @@ class Brancher {
   };
 
   // A statement belongs to the innermost arm that all its uses are in, if it stands before all choices on that arm's condition.
-  std::vector<int> nodes_of(const std::vector<Stmt>& list, Nodes& nodes) const {
+  std::vector<int> nodes_of(const std::vector<Stmt>& list, Nodes& nodes) {
     std::vector<int> of(list.size());
-    std::vector<Use> used(values_.size());
+    std::vector<Use>& used = list_uses_;
+    used.resize(values_.size());
+    for (const Stmt& s : list) {
+      if (s.result >= 0) used[s.result] = {};
+      for (const ValueId v : s.args) used[v] = {};
+    }
     for (size_t k = list.size(); k-- > 0;) {
       if (is_choice(list[k])) used[list[k].args[0]].first = k;
     }
@@ -163,7 +169,7 @@ class Brancher {
   }
 
   // For each statement the outermost arm that is worth a branch. Nothing if there is none.
-  std::vector<Arm> arms_of(const std::vector<Stmt>& list) const {
+  std::vector<Arm> arms_of(const std::vector<Stmt>& list) {
     double all = 0;
     for (const Stmt& s : list) all += may_move(s) ? cost(s) : 0;
     if (all < kLongArm || std::ranges::none_of(list, is_choice)) return {};
@@ -189,13 +195,13 @@ class Brancher {
   // A list while its arms go behind branches.
   struct Rewrite {
     std::vector<Stmt>& list;
-    std::vector<Arm> of;           // by statement
-    std::vector<size_t> known_at;  // by value: from which statement on
+    std::vector<Arm> of;                                // by statement
+    std::unordered_map<ValueId, size_t> known_at = {};  // from which statement on; what is computed before the list is not in it
     std::vector<Stmt> out = {};
   };
 
   void straight(std::vector<Stmt>& list) {
-    Rewrite r{list, arms_of(list), std::vector<size_t>(values_.size(), 0)};
+    Rewrite r{list, arms_of(list)};
     if (r.of.empty()) return;
     r.out.reserve(list.size() + list.size() / 4);
     std::map<Arm, std::vector<Stmt>> bodies;
@@ -237,7 +243,8 @@ class Brancher {
       Stmt& choice = r.list[j];
       if (r.of[j] != kNoArm || !is_choice(choice) || choice.args[0] != arm / 2 || !taken.contains(choice.args[i])) continue;
       const ValueId value = choice.args[i], other = choice.args[3 - i];
-      if (last && (static_cast<size_t>(other) >= r.known_at.size() || r.known_at[other] <= k)) {
+      const auto known = r.known_at.find(other);
+      if (last && (known == r.known_at.end() || known->second <= k)) {
         const ValueId result = std::exchange(choice.result, fresh(values_[value]));
         sets.push_back(choice);
         keep(choice.result, other, result);
@@ -269,6 +276,7 @@ class Brancher {
   const ir::LoopTree& given_;
   std::vector<ir::VType> values_;  // their types, the new ones too
   std::vector<int> uses_ = std::vector<int>(values_.size());
+  std::vector<Use> list_uses_;  // of nodes_of, by value: those of the list at hand count
 };
 
 }  // namespace

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <stdexcept>
+#include <utility>
 
 #include "codegen/bytecode/bytecode.h"
 #include "ir/base/fork.h"
-#include "ir/base/mix.h"
 #include "runtime/base/code_version.h"
 #include "runtime/base/compile_behind.h"
 #include "runtime/history/history.h"
@@ -20,42 +21,10 @@ namespace {
 // What the bits of the code depend on beside the tree.
 std::string environment_of(const Device& device) { return "\ntenon " + code_version() + "\n" + device.code_version() + "\n"; }
 
-// A hash of what ir::same_code compares.
-class CodeHash {
- public:
-  explicit CodeHash(const ir::LoopTree& tree) {
-    add(tree.target, tree.lanes, tree.threads, tree.resident, tree.index_type, tree.size_count);
-    for (const ir::TreeBuffer& b : tree.buffers) add(b.dtype, b.space, b.size_param, b.count);
-    for (const ir::DType type : tree.scalars) add(type);
-    for (const ir::VType& type : tree.values) add(type.dtype, type.lanes);
-    for (const ir::Phase& phase : tree.phases) {
-      add(phase.index, phase.extent);
-      add_statements(phase.body);
-    }
-  }
-  uint64_t value() const { return hash_; }
-
- private:
-  template <typename... T>
-  void add(T... numbers) {
-    ((hash_ = ir::mix(hash_, static_cast<uint64_t>(numbers))), ...);
-  }
-  // Blocks nest as deep as loops do.
-  void add_statements(const std::vector<ir::Stmt>& block) {
-    add(block.size());
-    for (const ir::Stmt& s : block) {
-      add(s.kind, s.op, s.buffer, s.slot, s.result, s.mask, s.step, s.bits);
-      for (const ir::ValueId argument : s.args) add(argument);
-      add_statements(s.body);
-      add_statements(s.orelse);
-    }
-  }
-
-  uint64_t hash_ = 0;
-};
-
-// About the time in which a kernel is compiled: bytecode that takes longer does not pay.
+// About the time in which a kernel is compiled: a program waits for that rather than for longer runs of bytecode.
 constexpr double kCompileNs = 15e6;
+// So many kernels that come again are compiled at once: what is measured after a round or two to warm up is compiled code.
+constexpr size_t kFew = 4;
 
 // Whether it shall run as bytecode.
 bool starts_first(const WantedKernel& wanted, const Options& options) {
@@ -65,10 +34,11 @@ bool starts_first(const WantedKernel& wanted, const Options& options) {
 // What the disk has of a kernel that has run as bytecode, in an earlier process or in this one.
 constexpr std::string_view kSeen = "it ran as bytecode";
 
+bool is_same(const CompiledKernel& a, const CompiledKernel& b) { return a.device == b.device && a.key == b.key; }
+
 struct Missing {
   WantedKernel wanted;
   std::shared_ptr<CompiledKernel> kernel;
-  uint64_t code_hash;
   CacheState cache = CacheState::Compiled;
   bool is_seen = false;  // it has run as bytecode before
 };
@@ -133,6 +103,8 @@ void make(Missing& m, DiskCache* disk, const Options& options) {
   }
 }
 
+using Kernels = std::vector<std::shared_ptr<const CompiledKernel>>;
+
 // In place of bytecode, which runs on if that fails.
 void compile_first(const CompiledKernel& kernel, DiskCache* disk) {
   if (!kernel.first || kernel.first->is_begun.exchange(true)) return;
@@ -145,6 +117,32 @@ void compile_first(const CompiledKernel& kernel, DiskCache* disk) {
   kernel.first->tree.reset();
 }
 
+void compile_behind(const Kernels& kernels, const std::shared_ptr<DiskCache>& disk) {
+  for (const std::shared_ptr<const CompiledKernel>& kernel : kernels) {
+    if (kernel->first->is_queued.exchange(true)) continue;
+    CompileBehind::global().add([kernel, disk] { compile_first(*kernel, disk.get()); });
+  }
+}
+
+// Those that come again in the first tier: which are compiled before they run, and which behind the program.
+struct Compiling {
+  Kernels now, behind;
+};
+Compiling coming_again(std::span<const KernelAgain> kernels) {
+  Compiling result;
+  const auto add = [](Kernels& to, const auto& kernel) {
+    if (std::ranges::find(to, kernel) == to.end()) to.push_back(kernel);
+  };
+  for (const auto& [kernel, compiled_ns] : kernels) {
+    if (!kernel->is_first_tier()) continue;
+    const auto ns = static_cast<int64_t>(compiled_ns * codegen::kBytecodeSlowdown);
+    if (static_cast<double>(kernel->first->ns.fetch_add(ns) + ns) > kCompileNs) add(result.now, kernel);
+    else if (!kernel->first->is_queued.load(std::memory_order_relaxed)) add(result.behind, kernel);
+  }
+  if (result.behind.size() <= kFew) std::ranges::move(std::exchange(result.behind, {}), std::back_inserter(result.now));
+  return result;
+}
+
 }  // namespace
 
 KernelCache& KernelCache::global() {
@@ -154,15 +152,15 @@ KernelCache& KernelCache::global() {
 std::mutex& KernelCache::global_mutex() { return global().mutex_; }
 [[maybe_unused]] const bool kernels_held_over_fork = ir::hold_over_fork(ir::ForkOrder::Kernels, ir::fork_lock<KernelCache::global_mutex>());
 
-std::shared_ptr<const CompiledKernel> KernelCache::find(const ir::LoopTree& tree, uint64_t hash, const Device& device) const {
-  for (auto [it, end] = kernels_.equal_range(hash); it != end; ++it) {
-    const OfTree& known = it->second;
-    if (known.kernel->device == &device && ir::same_code(*known.tree, tree)) return known.kernel;
+std::shared_ptr<const CompiledKernel> KernelCache::find(const CompiledKernel& wanted) const {
+  for (auto [it, end] = kernels_.equal_range(wanted.hash); it != end; ++it) {
+    if (is_same(*it->second, wanted)) return it->second;
   }
   return nullptr;
 }
 
 std::vector<FoundKernel> KernelCache::get(std::span<const WantedKernel> wanted, Device& device, const Options& options) {
+  const std::string environment = environment_of(device);
   std::unique_lock lock(mutex_);
   std::vector<FoundKernel> found(wanted.size());
   std::vector<Missing> missing;
@@ -174,35 +172,35 @@ std::vector<FoundKernel> KernelCache::get(std::span<const WantedKernel> wanted, 
       count(Count::MemoryHits);
       continue;
     }
-    const uint64_t hash = CodeHash(*tree).value();
-    if ((found[i].kernel = find(*tree, hash, device))) {
+    auto fresh = std::make_shared<CompiledKernel>();
+    fresh->key = ir::code_bytes(*tree) + environment;
+    fresh->hash = hash128(fresh->key.data(), fresh->key.size());
+    fresh->device = &device;
+    if ((found[i].kernel = find(*fresh))) {
       trees_.insert_or_assign(tree.get(), OfTree{tree, found[i].kernel});
       count(Count::MemoryHits);
       continue;
     }
-    const auto is_same = [&](const Missing& m) { return m.code_hash == hash && ir::same_code(*m.wanted.tree, *tree); };
-    waits_for[i] = static_cast<size_t>(std::ranges::find_if(missing, is_same) - missing.begin());
-    if (waits_for[i] < missing.size()) continue;
-    auto fresh = std::make_shared<CompiledKernel>();
-    fresh->key = ir::print(*tree, false) + environment_of(device);
-    fresh->hash = hash128(fresh->key.data(), fresh->key.size());
-    fresh->device = &device;
-    missing.push_back({wanted[i], std::move(fresh), hash});
+    const auto same = std::ranges::find_if(missing, [&](const Missing& m) { return is_same(*m.kernel, *fresh); });
+    waits_for[i] = static_cast<size_t>(same - missing.begin());
+    if (same == missing.end()) missing.push_back({wanted[i], std::move(fresh)});
   }
 
-  std::vector<std::shared_ptr<const CompiledKernel>> again, behind;  // bytecode that shall be compiled: now, or while it runs
-  for (const FoundKernel& f : found) {
-    if (f.kernel && f.kernel->is_first_tier() && options.first_tier != 2) again.push_back(f.kernel);
+  std::vector<KernelAgain> again;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].kernel && options.first_tier != 2) again.push_back({found[i].kernel, wanted[i].ns});
   }
-  const std::shared_ptr<DiskCache> disk = missing.empty() && again.empty() ? nullptr : disk_for(options);
+  auto [now, behind] = coming_again(again);
+  const bool has_work = !missing.empty() || !now.empty();
+  const std::shared_ptr<DiskCache> disk = has_work || !behind.empty() ? disk_for(options) : nullptr;
   std::exception_ptr error;
-  if (!missing.empty() || !again.empty()) {
+  if (has_work) {
     lock.unlock();  // two threads may compile the same kernel then: both are kept
     try {
       const size_t count = missing.size();
-      host_device().in_parallel(static_cast<int64_t>(count + again.size()), [&](int64_t i) {
+      host_device().in_parallel(static_cast<int64_t>(count + now.size()), [&](int64_t i) {
         const auto at = static_cast<size_t>(i);
-        at < count ? make(missing[at], disk.get(), options) : compile_first(*again[at - count], disk.get());
+        at < count ? make(missing[at], disk.get(), options) : compile_first(*now[at - count], disk.get());
       });
     } catch (...) {
       error = std::current_exception();
@@ -212,7 +210,7 @@ std::vector<FoundKernel> KernelCache::get(std::span<const WantedKernel> wanted, 
   drop_unused();
   for (const Missing& m : missing) {
     if (!m.kernel->code) continue;
-    kernels_.emplace(m.code_hash, OfTree{m.wanted.tree, m.kernel});
+    kernels_.emplace(m.kernel->hash, m.kernel);
     count(m.cache == CacheState::Disk ? Count::DiskHits : Count::Compiled);
     if (m.is_seen && m.kernel->first && options.first_tier == 1) behind.push_back(m.kernel);
   }
@@ -227,20 +225,21 @@ std::vector<FoundKernel> KernelCache::get(std::span<const WantedKernel> wanted, 
     taken[at] = true;
   }
   lock.unlock();  // a fork holds the queue before this lock
-  for (const std::shared_ptr<const CompiledKernel>& kernel : behind) {
-    CompileBehind::global().add([kernel, disk] { compile_first(*kernel, disk.get()); });
-  }
+  compile_behind(behind, disk);
   return found;
 }
 
-void KernelCache::compile(std::span<const std::shared_ptr<const CompiledKernel>> kernels, const Options& options) {
+void KernelCache::leave_first_tier(std::span<const KernelAgain> kernels, const Options& options) {
+  const Compiling again = coming_again(kernels);
+  if (again.now.empty() && again.behind.empty()) return;
   std::shared_ptr<DiskCache> disk;
   {
     const std::lock_guard lock(mutex_);
     disk = disk_for(options);
   }
-  host_device().in_parallel(static_cast<int64_t>(kernels.size()),
-                            [&](int64_t i) { compile_first(*kernels[static_cast<size_t>(i)], disk.get()); });
+  host_device().in_parallel(static_cast<int64_t>(again.now.size()),
+                            [&](int64_t i) { compile_first(*again.now[static_cast<size_t>(i)], disk.get()); });
+  compile_behind(again.behind, disk);
 }
 
 std::shared_ptr<DiskCache> KernelCache::disk_for(const Options& options) {
@@ -258,7 +257,7 @@ std::shared_ptr<DiskCache> KernelCache::disk_for(const Options& options) {
 void KernelCache::drop_unused() {
   if (trees_.size() >= kMostTrees || kernels_.size() >= kMostKernels) trees_.clear();
   if (kernels_.size() < kMostKernels) return;
-  std::erase_if(kernels_, [](const auto& entry) { return entry.second.kernel.use_count() == 1; });
+  std::erase_if(kernels_, [](const auto& entry) { return entry.second.use_count() == 1; });
 }
 
 void KernelCache::clear() {

@@ -1,12 +1,12 @@
-// Code for loop trees, of any device: in memory, behind it on disk, behind that the compiler. The key is the text of
-// the tree without its name, and everything else that decides what the code is. Printing is costly, so only the disk is asked by that
-// text: in memory a tree is found by a hash, and compared (ir::same_code). And many plans have one and the same tree, which is found by
-// its address.
+// Code for loop trees, of any device: in memory, behind it on disk, behind that the compiler. The key is the tree's code as bytes
+// (ir::code_bytes) and everything else that decides what the compiled code is. Many plans have one and the same tree, which is found by its
+// address.
 //
 // No evaluation waits for the compiler where a device has code of a first tier (a CPU: bytecode), with the same bits. A kernel that is
 // nowhere runs in it at once, unless it has so much to do that compiling takes less. When it comes again, in a plan that runs a second
-// time or in another one, it is compiled before that; if it was seen by an earlier process, which the disk knows, it is compiled behind
-// the program. What runs once is never compiled.
+// time or in another one, it is compiled: at once if few kernels come again then, else behind the program, which runs on with bytecode
+// meanwhile. So is what an earlier process has seen, which the disk knows. Where bytecode has taken as long as compiling takes, and no
+// code is there yet, the program waits. What runs once is never compiled.
 #pragma once
 
 #include <atomic>
@@ -27,11 +27,13 @@
 
 namespace tenon::runtime {
 
-// What a kernel that runs as bytecode is compiled from, and whether that has begun.
+// What a kernel that runs as bytecode is compiled from, and how far that is.
 struct FirstTier {
   explicit FirstTier(std::shared_ptr<const ir::LoopTree> made) : tree(std::move(made)) {}
   std::shared_ptr<const ir::LoopTree> tree;  // null once it is compiled
-  std::atomic<bool> is_begun{false};
+  std::atomic<int64_t> ns{0};                // about how long it has run as bytecode since it came again
+  std::atomic<bool> is_queued{false};        // to be compiled behind the program
+  std::atomic<bool> is_begun{false};         // being compiled
 };
 
 struct CompiledKernel {
@@ -50,6 +52,12 @@ struct WantedKernel {
   double ns = 0;
 };
 
+// A kernel that runs again, and about how long all its launches take that are asked for now, once it is compiled.
+struct KernelAgain {
+  std::shared_ptr<const CompiledKernel> kernel;
+  double ns;
+};
+
 struct FoundKernel {
   std::shared_ptr<const CompiledKernel> kernel;
   CacheState cache = CacheState::Memory;
@@ -64,16 +72,17 @@ class KernelCache {
   // threads may use the cache. Throws
   // std::runtime_error that names the kernel if one cannot be compiled; the others stay cached.
   std::vector<FoundKernel> get(std::span<const WantedKernel> wanted, Device& device, const Options& options);
-  // Those that are in the first tier, before it returns. One that cannot be compiled stays there.
-  void compile(std::span<const std::shared_ptr<const CompiledKernel>> kernels, const Options& options);
+  // Compiles those that are in the first tier: behind the program, or before it returns what has run as bytecode for long. One that
+  // cannot be compiled stays bytecode.
+  void leave_first_tier(std::span<const KernelAgain> kernels, const Options& options);
   void clear();  // memory only; kernels in use live on
   size_t size() const;
 
  private:
   static constexpr size_t kMostKernels = 4096, kMostTrees = 256;
 
-  // Compiled from a tree with the same code, for this device; null if there is none.
-  std::shared_ptr<const CompiledKernel> find(const ir::LoopTree& tree, uint64_t hash, const Device& device) const;
+  // With the same key, for the same device; null if there is none.
+  std::shared_ptr<const CompiledKernel> find(const CompiledKernel& wanted) const;
   std::shared_ptr<DiskCache> disk_for(const Options& options);  // null if it is switched off
   void drop_unused();
 
@@ -82,7 +91,7 @@ class KernelCache {
     std::shared_ptr<const ir::LoopTree> tree;
     std::shared_ptr<const CompiledKernel> kernel;
   };
-  std::unordered_multimap<uint64_t, OfTree> kernels_;  // by the hash of the code
+  std::unordered_multimap<Hash128, std::shared_ptr<const CompiledKernel>, HashOfHash> kernels_;
   std::unordered_map<const ir::LoopTree*, OfTree> trees_;
   std::shared_ptr<DiskCache> disk_;
   std::string disk_directory_;

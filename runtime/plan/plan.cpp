@@ -2,6 +2,7 @@
 #include "runtime/plan/plan.h"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 #include "runtime/cache/kernel_cache.h"
@@ -38,14 +39,15 @@ bool Plan::find_code(const Options& options, const FindLayerWork& find_layer_wor
 }
 
 void Plan::leave_first_tier(const Options& options) {
-  if (!in_first_tier_.exchange(false)) return;
-  std::vector<std::shared_ptr<const CompiledKernel>> kernels;
+  std::vector<KernelAgain> again;
   for (const Step& step : steps) {
     const auto* work = std::get_if<CompiledStep>(&step.work);
-    if (work && work->kernel->is_first_tier() && std::find(kernels.begin(), kernels.end(), work->kernel) == kernels.end())
-      kernels.push_back(work->kernel);
+    if (!work || !work->kernel->is_first_tier()) continue;
+    const auto add_phase = [](double ns, const Phase& phase) { return ns + static_cast<double>(phase.count) * phase.ns; };
+    again.push_back({work->kernel, std::accumulate(work->phases.begin(), work->phases.end(), 0.0, add_phase)});
   }
-  KernelCache::global().compile(kernels, options);
+  if (again.empty()) in_first_tier_.store(false, std::memory_order_relaxed);
+  else KernelCache::global().leave_first_tier(again, options);
 }
 
 bool is_outdated(const Plan& plan) {

@@ -1,5 +1,5 @@
-// The first tier: a kernel that is new runs as bytecode, and is compiled when it comes again. Which does when; and that nobody sees it in
-// the values, also while compiled code takes the place of bytecode.
+// The first tier: a kernel that is new runs as bytecode, and is compiled behind the program when it comes again. Which does when; and that
+// nobody sees it in the values, also while compiled code takes the place of bytecode.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -57,7 +57,7 @@ struct Tier {
 
 }  // namespace
 
-TEST_CASE("first tier: what runs once is bytecode; a plan that runs again is compiled before that") {
+TEST_CASE("first tier: what runs once is bytecode; a plan of few kernels that runs again is compiled before that") {
   if (!host_device().compiles(options())) return;
   const Tier tier(1);
   const std::vector<double> first = run(9, 23);
@@ -119,6 +119,41 @@ TEST_CASE("first tier: much work is compiled before it runs, also if the kernel 
   chain(1 << 18);
   CHECK(counters().kernels_compiled == 1);
   CHECK(counters().kernels_promoted == 1);
+}
+
+TEST_CASE("first tier: a plan of many kernels goes on as bytecode, until that has taken as long as compiling takes") {
+  if (!host_device().compiles(options())) return;
+  constexpr int64_t kKernels = 6;
+  const auto sines = [](int64_t elements) {
+    std::vector<NodeRef> roots;
+    for (int64_t k = 1; k <= kKernels; ++k) {  // each of another size, so they share no kernel
+      NodeRef x = input_of(Shape{k, elements}, ramp_of);
+      for (int64_t i = 0; i < k; ++i) x = ir::unary(Op::Sin, x);
+      roots.push_back(ir::reduce(Op::Sum, x, Shape{1}));
+    }
+    evaluate(roots);
+    return values_of(roots.back());
+  };
+  const Tier tier(1);
+  CompileBehind::global().hold();
+  const std::vector<double> first = sines(9);
+  REQUIRE(counters().kernels_compiled == kKernels);
+  for (int i = 0; i < 3; ++i) CHECK(sines(9) == first);
+  CHECK(counters().kernels_promoted == 0);
+  CompileBehind::global().let_go();
+  CompileBehind::global().wait();
+  CHECK(counters().kernels_promoted == kKernels);
+  CHECK(sines(9) == first);
+
+  clear_caches();
+  reset_counters();
+  CompileBehind::global().hold();
+  const std::vector<double> much = sines(1 << 13);
+  const int64_t begun = counters().kernels_compiled;
+  CHECK(begun == kKernels);
+  for (int i = 0; i < 200; ++i) CHECK(sines(1 << 13) == much);
+  CHECK(counters().kernels_promoted == kKernels);  // by the program itself
+  CompileBehind::global().let_go();
 }
 
 TEST_CASE("first tier: off, and always; all give the same bits") {
