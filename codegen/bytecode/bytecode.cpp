@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -73,12 +74,17 @@ struct Bytecode::Program {
   std::vector<Phase> phases;
   std::deque<Evaluation> evaluations;       // of instructions
   std::deque<std::vector<int32_t>> places;  // of lanes that an instruction picks
+  std::deque<bytecode::MultiplyAdds> multiply_adds;
 };
 
 namespace {
 
 constexpr int32_t kMostBytes = 1 << 18;  // of a register file
 constexpr int32_t kWord = 8;
+constexpr VType kIndex{DType::I64, 1};
+
+// About, see slowdown().
+constexpr double kSlowdown = 25, kSlowdownOfProducts = 5;
 
 struct NoHandler {};  // nothing here executes the tree
 
@@ -107,6 +113,113 @@ void each_use(const Stmt& s, const F& f) {
     if (one.mask >= 0) f(one.mask);
   });
 }
+
+// A loop whose body is a tile of multiply-adds and nothing else, as the inner loop of a product is.
+struct ProductLoop {
+  DType element;
+  int lanes;
+  std::vector<const Stmt*> indices;      // in order
+  bool are_even;                         // each index grows by the same amount each time
+  std::vector<const Stmt*> left, right;  // loads of elements, by row; of vectors, by column
+  std::vector<ValueId> registers;        // by row, then by column
+
+  static std::optional<ProductLoop> of(const Stmt& loop, const ir::LoopTree& tree);
+};
+
+class ProductLoopFinder {
+ public:
+  ProductLoopFinder(const Stmt& loop, const ir::LoopTree& tree) : loop_(loop), tree_(tree) { growing_.insert(loop.result); }
+
+  std::optional<ProductLoop> run() {
+    for (const Stmt& s : loop_.body) {
+      if (!add(s)) return std::nullopt;
+    }
+    if (left_.empty() || sums_.size() != left_.size() * right_.size() || set_ != sums_.size()) return std::nullopt;
+    const Stmt& vector = *right_[0];
+    ProductLoop result{
+        tree_.values[vector.result].dtype, tree_.values[vector.result].lanes, std::move(indices_), are_even_, left_, right_, {}};
+    for (const Stmt* row : left_) {
+      for (const Stmt* column : right_) {
+        const auto sum = sums_.find({row, column});
+        if (sum == sums_.end()) return std::nullopt;
+        result.registers.push_back(sum->second);
+      }
+    }
+    return result;
+  }
+
+ private:
+  VType type(ValueId v) const { return tree_.values[v]; }
+  static size_t number_of(std::vector<const Stmt*>& list, const Stmt* s) {
+    const auto at = std::ranges::find(list, s);
+    if (at == list.end()) list.push_back(s);
+    return static_cast<size_t>(at - list.begin());
+  }
+
+  bool add(const Stmt& s) {
+    switch (s.kind) {
+      case StmtKind::Size:
+      case StmtKind::Prefetch: return true;
+      case StmtKind::Load: return add_load(s);
+      case StmtKind::Set: {
+        const auto sum = made_.find(s.args[1]);
+        return sum != made_.end() && sum->second == s.args[0] && ++set_ > 0;
+      }
+      case StmtKind::Let: break;
+      default: return false;
+    }
+    switch (s.op) {
+      case Op::Const: return true;
+      case Op::Get: return reads_.emplace(s.result, s.args[0]).second;
+      case Op::Splat: {
+        const auto element = loads_.find(s.args[0]);
+        return element != loads_.end() && elements_.emplace(s.result, element->second).second;
+      }
+      case Op::Fma: return add_sum(s);
+      default: return add_index(s);
+    }
+  }
+
+  bool add_load(const Stmt& s) {
+    if (s.mask >= 0 || s.strided || type(s.args[0]) != kIndex) return false;
+    return loads_.emplace(s.result, &s).second;
+  }
+
+  bool add_index(const Stmt& s) {
+    if (type(s.result) != kIndex || std::ranges::any_of(s.args, [&](ValueId v) { return type(v) != kIndex; })) return false;
+    if (!ir::is_elementwise(s.op) && s.op != Op::Quotient) return false;
+    const auto growing = std::ranges::count_if(s.args, [&](ValueId v) { return growing_.contains(v); });
+    const bool is_even = s.op == Op::Add || s.op == Op::Sub || (s.op == Op::Mul && growing < 2);
+    are_even_ = are_even_ && (growing == 0 || is_even);
+    if (growing > 0) growing_.insert(s.result);
+    indices_.push_back(&s);
+    return true;
+  }
+
+  bool add_sum(const Stmt& s) {
+    const auto element = elements_.find(s.args[0]);
+    const auto vector = loads_.find(s.args[1]);
+    const auto read = reads_.find(s.args[2]);
+    if (element == elements_.end() || vector == loads_.end() || read == reads_.end()) return false;
+    if (type(vector->second->result) != type(s.result) || type(element->second->result) != VType{type(s.result).dtype, 1}) return false;
+    number_of(left_, element->second);
+    number_of(right_, vector->second);
+    return sums_.emplace(std::pair(element->second, vector->second), read->second).second && registers_.insert(read->second).second &&
+           made_.emplace(s.result, read->second).second;
+  }
+
+  const Stmt& loop_;
+  const ir::LoopTree& tree_;
+  std::set<ValueId> growing_;  // indices that are not the same in each iteration
+  std::vector<const Stmt*> indices_, left_, right_;
+  std::map<ValueId, const Stmt*> loads_, elements_;              // elements_: in each lane
+  std::map<ValueId, ValueId> reads_, made_;                      // registers whose values they are
+  std::map<std::pair<const Stmt*, const Stmt*>, ValueId> sums_;  // by row and column
+  std::set<ValueId> registers_;
+  size_t set_ = 0;
+  bool are_even_ = true;
+};
+std::optional<ProductLoop> ProductLoop::of(const Stmt& loop, const ir::LoopTree& tree) { return ProductLoopFinder(loop, tree).run(); }
 
 class Translator {
  public:
@@ -142,6 +255,15 @@ class Translator {
   }
 
  private:
+  // What of a computation decides its value: an operand is a value's number and one, or minus the place of what is given.
+  struct Computation {
+    Op op;
+    DType dtype;
+    int16_t lanes;
+    std::vector<int32_t> operands;
+    friend auto operator<=>(const Computation&, const Computation&) = default;
+  };
+
   VType type(ValueId v) const { return tree_.values[v]; }
 
   // --- what has its place before the phase runs
@@ -160,6 +282,9 @@ class Translator {
   // Sizes, scalars, constants, and these in each lane of a vector.
   void place_given(const Stmt& s) {
     if (s.kind == StmtKind::Size) place_[s.result] = program_.sizes + kWord * s.slot;
+    if (s.kind == StmtKind::For) {  // what product_loop needs
+      for (const int64_t number : {s.step, int64_t{0}, int64_t{1}}) constant(static_cast<uint64_t>(number), kIndex);
+    }
     if (s.kind != StmtKind::Let) return;
     if (s.op == Op::Scalar) place_[s.result] = program_.scalars + kWord * s.slot;
     const auto known = s.op == Op::Splat ? bits_.find(s.args[0]) : bits_.end();
@@ -173,20 +298,42 @@ class Translator {
 
   // --- values that are others
 
-  // A value that is another one, or the lower half of it, has no place of its own; nor has what is read from a register, as long as the
-  // register is not set.
+  // A value that is another one, or the lower half of it, has no place of its own; nor has what was computed before, in this block or
+  // around it, nor what is read from a register, as long as the register is not set.
   void share(const std::vector<Stmt>& list) {
+    std::vector<std::map<Computation, ValueId>::iterator> here;
     for (size_t k = 0; k < list.size(); ++k) {
       const Stmt& s = list[k];
       if (s.kind == StmtKind::Let && !s.args.empty() && place_[s.result] < 0) {
         const ValueId x = s.args[0];
         if (is_same(s) && !is_register_[root_[x]]) root_[s.result] = root_[x];
-        if (s.op == Op::Get && stays(list, k)) root_[s.result] = x;
+        else if (s.op == Op::Get && stays(list, k)) root_[s.result] = x;
+        else if (is_pure(s)) {
+          const auto [known, fresh] = computed_.try_emplace(computation(s), s.result);
+          if (fresh) {
+            here.push_back(known);
+          } else {
+            root_[s.result] = known->second;
+            uses_[known->second] += uses_[s.result];
+          }
+        }
       }
       if (s.kind == StmtKind::Var) is_register_[s.result] = true;
       share(s.body);
       share(s.orelse);
     }
+    for (const auto& it : here) computed_.erase(it);
+  }
+
+  // Gives the same whenever its operands are the same.
+  bool is_pure(const Stmt& s) const {
+    if (std::ranges::any_of(s.args, [&](ValueId v) { return is_register_[root_[v]]; })) return false;
+    return (ir::is_elementwise(s.op) && s.op != Op::Check) || s.op == Op::Quotient || s.op == Op::Splat || s.op == Op::Ramp;
+  }
+  Computation computation(const Stmt& s) const {
+    Computation c{s.op, type(s.result).dtype, type(s.result).lanes, {}};
+    for (const ValueId v : s.args) c.operands.push_back(is_given(v) ? -place_[v] : root_[v] + 1);
+    return c;
   }
 
   bool is_same(const Stmt& s) const {
@@ -305,17 +452,60 @@ class Translator {
   }
 
   void loop(const Stmt& s) {
-    if (type(s.result) != VType{DType::I64, 1}) throw NoHandler();
+    if (type(s.result) != kIndex) throw NoHandler();
+    if (const std::optional<ProductLoop> product = ProductLoop::of(s, tree_)) {
+      if (const bytecode::Handler run = h_.multiply_adds(product->element, product->lanes)) return product_loop(s, *product, run);
+    }
     const int32_t at = place(s.result), end = place(s.args[1]);
     const size_t begin = emit({.run = h_.begin_for, .d = at, .a = place(s.args[0]), .b = end});
     block(s.body);
-    emit({.run = h_.end_for,
-          .d = at,
-          .b = end,
-          .to = static_cast<int32_t>(begin + 1) - static_cast<int32_t>(code_->size()),
-          .number = s.step});
+    end_loop(begin, at, end, s.step);
     land(begin);
     give_back(s.result);
+  }
+
+  // All iterations are one instruction if the indices are even: they are computed for the first iteration and for the second, which tells
+  // how they grow. Else an iteration is.
+  void product_loop(const Stmt& s, const ProductLoop& product, bytecode::Handler run) {
+    const int32_t from = place(s.args[0]), to = place(s.args[1]), at = place(s.result);
+    const size_t begin = emit({.run = h_.begin_for, .d = at, .a = from, .b = to});
+    const auto compute_indices = [&] {
+      std::map<ValueId, int32_t> places{{s.result, place(s.result)}};
+      for (const Stmt* index : product.indices) {
+        if (root_[index->result] == index->result) let(*index, places[index->result] = place(index->result));
+      }
+      for (const auto& [v, p] : places) place_[v] = -1;
+      return places;
+    };
+    const std::map<ValueId, int32_t> first = compute_indices();
+    std::map<ValueId, int32_t> second;
+    if (product.are_even) {
+      const int32_t step = constant(static_cast<uint64_t>(s.step), kIndex);
+      emit({.run = h_.elementwise(Op::Add, DType::I64, DType::I64, false), .d = place(s.result), .a = at, .b = step});
+      second = compute_indices();
+    }
+    const auto operand = [&](const Stmt* load) {
+      const ValueId index = root_[load->args[0]];
+      if (!first.contains(index)) return bytecode::MultiplyAdds::Operand{kWord * load->buffer, place(index), place(index)};
+      return bytecode::MultiplyAdds::Operand{kWord * load->buffer, first.at(index), product.are_even ? second.at(index) : first.at(index)};
+    };
+    bytecode::MultiplyAdds& m = program_.multiply_adds.emplace_back();
+    for (const Stmt* load : product.left) m.left.push_back(operand(load));
+    for (const Stmt* load : product.right) m.right.push_back(operand(load));
+    for (const ValueId v : product.registers) m.registers.push_back(place(v));
+    if (product.are_even) {
+      emit({.run = run, .a = from, .b = to, .number = s.step, .more = &m});
+    } else {
+      emit({.run = run, .a = constant(0, kIndex), .b = constant(1, kIndex), .number = 1, .more = &m});
+      end_loop(begin, at, to, s.step);
+    }
+    land(begin);
+    for (const auto& [v, p] : first) free_[kWord].push_back(p);
+    for (const auto& [v, p] : second) free_[kWord].push_back(p);
+  }
+  void end_loop(size_t begin, int32_t at, int32_t to, int64_t step) {
+    const auto back = static_cast<int32_t>(begin + 1) - static_cast<int32_t>(code_->size());
+    emit({.run = h_.end_for, .d = at, .b = to, .to = back, .number = step});
   }
 
   void choice(const Stmt& s) {
@@ -360,7 +550,7 @@ class Translator {
         emit({.run = h_.ramp(item), .d = d, .a = arg(0), .b = arg(1), .n = to.lanes});
         return;
       case Op::Quotient:
-        if (to != VType{DType::I64, 1}) throw NoHandler();
+        if (to != kIndex) throw NoHandler();
         emit({.run = h_.quotient, .d = d, .a = arg(0), .b = arg(1)});
         return;
       case Op::High: return pick(s, d, [&](int l) { return arg(0) + (to.lanes + l) * item; });
@@ -411,6 +601,7 @@ class Translator {
   std::vector<ValueId> root_;  // the value whose place it has
   std::vector<int> uses_;
   std::vector<bool> is_register_;
+  std::map<Computation, ValueId> computed_;                            // around the block at hand
   std::vector<int32_t> place_;                                         // -1: none now
   std::map<std::tuple<uint64_t, DType, int16_t>, int32_t> constants_;  // their places
   std::map<ValueId, uint64_t> bits_;                                   // of values that are constants
@@ -440,6 +631,8 @@ std::unique_ptr<Bytecode> Bytecode::of(const ir::LoopTree& given, const bytecode
 
 Bytecode::Bytecode(std::unique_ptr<Program> program) : program_(std::move(program)) {}
 Bytecode::~Bytecode() = default;
+
+double Bytecode::slowdown() const { return program_->multiply_adds.empty() ? kSlowdown : kSlowdownOfProducts; }
 
 // A handler may read a chunk from the last place on.
 size_t Bytecode::register_bytes() const {

@@ -19,8 +19,6 @@
 
 namespace tenon::codegen {
 
-inline constexpr double kBytecodeSlowdown = 25;  // about: of what a schedule estimates for compiled code
-
 namespace bytecode {
 struct Handlers;
 }
@@ -37,6 +35,8 @@ class Bytecode {
   void run(size_t phase, void* const* buffers, const int64_t* sizes, const uint64_t* scalars, int64_t begin, int64_t end, void* local,
            void* registers) const;
   size_t register_bytes() const;
+  // About: how many times as long it takes as what a schedule estimates for compiled code.
+  double slowdown() const;
 
  private:
   explicit Bytecode(std::unique_ptr<Program> program);

@@ -49,5 +49,6 @@ std::string code_bytes(const LoopTree& tree) {
   }
   return w.take();
 }
+bool same_code(const LoopTree& a, const LoopTree& b) { return code_bytes(a) == code_bytes(b); }
 
 }  // namespace tenon::ir

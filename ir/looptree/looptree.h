@@ -142,6 +142,7 @@ using KnownTrees = std::span<const std::shared_ptr<const LoopTree>>;
 // A tree's code as bytes: buffers, sizes, scalars and statements, no names. Two trees have the same bytes exactly if they have the same
 // code. A statement takes about 15.
 std::string code_bytes(const LoopTree& tree);
+bool same_code(const LoopTree& a, const LoopTree& b);  // names alone may differ
 
 // Walks along known trees while a builder makes statements, as long as these are those of one of them. Each step says whether that is
 // so; after the first for which it is not, `copy_to` has the statements that were passed.

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "codegen/bytecode/bytecode.h"
 #include "ir/base/fork.h"
 #include "runtime/base/code_version.h"
 #include "runtime/base/compile_behind.h"
@@ -25,11 +24,6 @@ std::string environment_of(const Device& device) { return "\ntenon " + code_vers
 constexpr double kCompileNs = 15e6;
 // So many kernels that come again are compiled at once: what is measured after a round or two to warm up is compiled code.
 constexpr size_t kFew = 4;
-
-// Whether it shall run as bytecode.
-bool starts_first(const WantedKernel& wanted, const Options& options) {
-  return options.first_tier == 2 || (options.first_tier == 1 && wanted.ns * codegen::kBytecodeSlowdown < kCompileNs);
-}
 
 // What the disk has of a kernel that has run as bytecode, in an earlier process or in this one.
 constexpr std::string_view kSeen = "it ran as bytecode";
@@ -77,11 +71,12 @@ void make(Missing& m, DiskCache* disk, const Options& options) {
       }
     }
   }
-  if (starts_first(m.wanted, options)) {
+  if (options.first_tier != 0) {
     ProfileSpan span("compile", tree.name.c_str());
     const auto begin = std::chrono::steady_clock::now();
-    m.kernel->code = device.load_first(tree);
-    if (m.kernel->code) {
+    std::unique_ptr<Code> first = device.load_first(tree);
+    if (first && (options.first_tier == 2 || m.wanted.ns * first->slowdown() < kCompileNs)) {
+      m.kernel->code = std::move(first);
       m.kernel->compile_ms = milliseconds_since(begin);
       m.kernel->first = std::make_unique<FirstTier>(m.wanted.tree);
       if (m.is_seen) {
@@ -135,7 +130,7 @@ Compiling coming_again(std::span<const KernelAgain> kernels) {
   };
   for (const auto& [kernel, compiled_ns] : kernels) {
     if (!kernel->is_first_tier()) continue;
-    const auto ns = static_cast<int64_t>(compiled_ns * codegen::kBytecodeSlowdown);
+    const auto ns = static_cast<int64_t>(compiled_ns * kernel->code->slowdown());
     if (static_cast<double>(kernel->first->ns.fetch_add(ns) + ns) > kCompileNs) add(result.now, kernel);
     else if (!kernel->first->is_queued.load(std::memory_order_relaxed)) add(result.behind, kernel);
   }

@@ -71,6 +71,7 @@ struct CpuCode final : Code {
   explicit CpuCode(std::unique_ptr<codegen::Executable> made) : executable(made.release()) {}
   explicit CpuCode(std::unique_ptr<codegen::Bytecode> made) : bytecode(std::move(made)) {}
   ~CpuCode() override { delete executable.load(std::memory_order_acquire); }
+  double slowdown() const override { return bytecode ? bytecode->slowdown() : 1; }
   const std::unique_ptr<codegen::Bytecode> bytecode;
   mutable std::atomic<const codegen::Executable*> executable{nullptr};
 };
@@ -182,7 +183,7 @@ class CpuDevice final : public Device {
     }
     const size_t local_bytes = (launch.local_bytes + codegen::kLocalAlign - 1) / codegen::kLocalAlign * codegen::kLocalAlign;
     for (size_t p = 0; p < launch.phases.size(); ++p) {
-      const Phase phase{launch.phases[p].count, launch.phases[p].ns * codegen::kBytecodeSlowdown};
+      const Phase phase{launch.phases[p].count, launch.phases[p].ns * code.slowdown()};
       run_phase(launch, phase, code.bytecode->register_bytes() + codegen::kLocalAlign, [&](int64_t begin, int64_t end, void* local) {
         code.bytecode->run(p, launch.buffers.data(), launch.sizes.data(), launch.scalars.data(), begin, end, local,
                            static_cast<std::byte*>(local) + local_bytes);

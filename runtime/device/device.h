@@ -73,6 +73,7 @@ struct StepOrder {
 // Loaded code of one loop tree. Alive as long as a launch may run.
 struct Code {
   virtual ~Code() = default;
+  virtual double slowdown() const { return 1; }  // about: how many times as long it takes as its schedule estimates
 };
 
 // What the compiler gave a function of it, on a GPU.

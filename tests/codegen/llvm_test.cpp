@@ -120,14 +120,14 @@ std::vector<Bytes> operands(const std::vector<DType>& dtypes, size_t count, unsi
 
 std::string typed(DType dtype, int lanes) { return std::string(name(dtype)) + (lanes == 1 ? "" : "x" + std::to_string(lanes)); }
 
-struct Case {
+struct OpCase {
   Op op;
   std::vector<DType> from;
   DType to;
 };
 
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
+std::vector<OpCase> all_cases() {
+  std::vector<OpCase> cases;
   for (int o = 0; o < kOpCount; ++o) {
     const Op op = static_cast<Op>(o);
     if (!is_elementwise(op) || has_trait(op, TraitExpands)) continue;
@@ -152,7 +152,7 @@ std::vector<Case> all_cases() {
 }
 
 // One phase for each lane count, each writing its own output.
-std::string case_text(const Case& c, const std::vector<int>& lane_counts) {
+std::string case_text(const OpCase& c, const std::vector<int>& lane_counts) {
   std::string text = "looptree cpu {\n params ";
   for (size_t i = 0; i < c.from.size(); ++i) text += "x" + std::to_string(i) + ": " + typed(c.from[i], 1) + " in, ";
   for (size_t k = 0; k < lane_counts.size(); ++k) text += "y" + std::to_string(k) + ": " + typed(c.to, 1) + " out, ";
@@ -173,7 +173,7 @@ std::string case_text(const Case& c, const std::vector<int>& lane_counts) {
 }
 
 // The first difference from ir::evaluate, or "".
-std::string check_case(const Case& c, const std::vector<int>& lane_counts, const std::string& cpu) {
+std::string check_case(const OpCase& c, const std::vector<int>& lane_counts, const std::string& cpu) {
   const size_t count = 1024;
   const Program program(case_text(c, lane_counts), cpu);
   std::vector<Bytes> in = operands(c.from, count, static_cast<unsigned>(c.op) * 64 + static_cast<unsigned>(c.to));
@@ -227,7 +227,7 @@ std::vector<std::string> in_parallel(size_t count, Work work) {
   return failures;
 }
 
-void check_all(const std::vector<Case>& cases, const std::vector<int>& lane_counts, const std::string& cpu) {
+void check_all(const std::vector<OpCase>& cases, const std::vector<int>& lane_counts, const std::string& cpu) {
   const auto failures = in_parallel(cases.size(), [&](size_t i) { return check_case(cases[i], lane_counts, cpu); });
   for (const std::string& failure : failures) FAIL_CHECK(failure);
   CHECK(failures.empty());
@@ -238,7 +238,7 @@ bool runs_here(const char* feature) { return jit::host_features().find(feature) 
 }  // namespace
 
 TEST_CASE("llvm: every op, dtype and lane count computes what the op table says" * doctest::skip(!jit::available())) {
-  const std::vector<Case> cases = all_cases();
+  const std::vector<OpCase> cases = all_cases();
   CHECK(cases.size() > 250);
   check_all(cases, {1, 4, 8, 16}, "");
 }
@@ -246,8 +246,8 @@ TEST_CASE("llvm: every op, dtype and lane count computes what the op table says"
 // The oldest CPU that is served has neither FMA nor half conversions; AVX2 has no masks. All give the same
 // bits.
 TEST_CASE("llvm: older CPUs give the same bits" * doctest::skip(!jit::available() || !runs_here("+avx2"))) {
-  std::vector<Case> rounding;
-  for (const Case& c : all_cases()) {
+  std::vector<OpCase> rounding;
+  for (const OpCase& c : all_cases()) {
     const bool half = is_half(c.from.back()) || is_half(c.to);
     if (c.op == Op::Fma || (half && c.op == Op::Cast) || c.op == Op::Shr || c.op == Op::Max) {
       rounding.push_back(c);
