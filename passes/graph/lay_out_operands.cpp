@@ -6,6 +6,8 @@
 //   %d = dot %t, %b                          ->    %s = cast %t : f32[1024,512]
 //                                                  %d = dot %s, %b
 //
+// So are the mirrored weights of a transposed convolution: k would be divided for each element of theirs.
+//
 // Halves are widened once, not for each tile of columns. Those of the right operand the product widens as it packs them:
 //
 //   %d = dot %a, %b : f16[256,1024]          ->    %s = cast (cast %a : f32) : f32[256,512]
@@ -32,9 +34,18 @@ bool reads_left_often(const Node& dot, int64_t least_rows, int64_t least_depth, 
   return dot.numel() >= least_products / depth;
 }
 
+// Whether the operand is a view of all of a value in another order, some of it backwards: its elements along k do not lie at equal steps.
+bool is_mirrored(const Node* x) {
+  while (x->op() == Op::Expand) x = x->inputs()[0];
+  bool flips = false;
+  for (; x->op() == Op::Reshape || x->op() == Op::Permute || x->op() == Op::Flip; x = x->inputs()[0]) flips = flips || x->op() == Op::Flip;
+  return flips;
+}
+
 bool turns_left(const Node& dot) {
   constexpr int64_t kLeastRows = 16, kLeastDepth = 256, kLeastProducts = 1 << 24;
-  return !lies_along_rows(dot.inputs()[0]) && reads_left_often(dot, kLeastRows, kLeastDepth, kLeastProducts);
+  if (!reads_left_often(dot, kLeastRows, kLeastDepth, kLeastProducts)) return false;
+  return !lies_along_rows(dot.inputs()[0]) || is_mirrored(dot.inputs()[0]);
 }
 
 bool widens_left(const Node& dot) {

@@ -501,6 +501,34 @@ TEST_CASE("vectors reach over the ends of lines: parts of lines") {
   }
 }
 
+// Windows of `taps` x `taps` over planes with a border of `pad` zeros, which move by `step`: each channel's with weights of its own, or the
+// greatest of each.
+std::string padded_windows(int height, int width, int taps, int pad, int step, const std::string& dtype, const std::string& op) {
+  const int tall = height + 2 * pad, wide = width + 2 * pad, down = (tall - taps) / step + 1, across = (wide - taps) / step + 1;
+  const std::string n = std::to_string(taps), k = std::to_string(taps * taps), p = std::to_string(pad), s = std::to_string(step);
+  const std::string line = std::to_string(wide), plane = std::to_string(tall * wide), h = std::to_string(down), w = std::to_string(across);
+  const auto of = [&](const std::string& dims) { return " : " + dtype + "[" + dims + "]\n"; };
+  const std::string padded = "3,4," + std::to_string(tall) + "," + line, places = h + "," + w, all = "3,4," + k + "," + places;
+  const std::string windows = "3,4," + n + "," + n + "," + places, edge = dtype[0] == 'f' || dtype[0] == 'b' ? "0.5" : "1";
+  return "graph @g(%x: " + dtype + "[3,4," + std::to_string(height) + "," + std::to_string(width) + "], %w: " + dtype + "[1,4," + k +
+         ",1,1]) {\n  %c = const " + edge + of("") + "  %0 = pad %x, %c lo=[0,0," + p + "," + p + "] hi=[0,0," + p + "," + p + "]" +
+         of(padded) + "  %1 = strided %0 sizes=[" + windows + "] strides=[" + std::to_string(4 * tall * wide) + "," + plane + "," + line +
+         ",1," + std::to_string(step * wide) + "," + s + "] offset=0" + of(windows) + "  %2 = reshape %1 [" + all + "]" + of(all) +
+         "  %3 = expand %w [" + all + "]" + of(all) + "  %4 = mul %2, %3" + of(all) + "  %5 = reduce." + op + " %4 dims=[2]" +
+         of("3,4,1," + places) + "  %6 = neg %5" + of("3,4,1," + places) + "  return %6\n}\n";
+}
+
+TEST_CASE("windows over planes with a border: lines of every width, steps, borders on one side of all") {
+  for (const int width : {5, 7, 8, 15, 16, 17, 28, 33, 49}) check(padded_windows(6, width, 3, 1, 1, "f32", "sum"));
+  for (const int height : {3, 7, 11, 13}) check(padded_windows(height, 20, 3, 1, 1, "f32", "max"));
+  for (const int step : {2, 3, 4, 5}) {
+    for (const int width : {9, 16, 35, 70}) check(padded_windows(9, width, 3, 1, step, "f32", "sum"));
+  }
+  for (const int taps : {2, 4, 5, 7}) check(padded_windows(9, 18, taps, taps / 2, 1, "f32", "sum"));  // totals from 17 on
+  for (const char* dtype : {"f64", "f16", "bf16", "i32", "i64", "u8"}) check(padded_windows(6, 21, 3, 2, 2, dtype, "sum"));
+  check(padded_windows(2, 1, 5, 2, 1, "f32", "sum"));
+}
+
 TEST_CASE("16 bits are widened as a product packs them") {
   for (const char* dtype : {"f16", "bf16"}) {
     const std::string half = dtype;
