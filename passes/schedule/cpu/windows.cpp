@@ -11,6 +11,8 @@
 //
 // Windows that move by two take every second element: a line of the plane has its even elements first, then the odd ones.
 //
+// Few planes, and large ones, are staged in bands of lines.
+//
 // The order of a sum is that of any schedule for Columns reductions.
 #include <algorithm>
 #include <array>
@@ -24,10 +26,11 @@ namespace tenon::passes::cpu {
 
 namespace {
 
-constexpr int64_t kLeastPlanes = 8;  // of less, lines are shared out
-constexpr int64_t kLeastReads = 2;   // of an element that is staged
-constexpr int kMostVectors = 4;      // of a line
-constexpr int64_t kMostStep = 4;     // of windows along a line
+constexpr int64_t kLeastTasks = 8;  // of fewer planes, bands are shared out
+constexpr int64_t kBandLines = 8;   // of a band: a multiple
+constexpr int64_t kLeastReads = 2;  // of an element that is staged
+constexpr int kMostVectors = 4;     // of a line
+constexpr int64_t kMostStep = 4;    // of windows along a line
 
 // A dim of a staged plane: the places first .. first + count of the operand, of which those in lo .. hi exist.
 struct PlaneDim {
@@ -45,6 +48,7 @@ struct PlaneDim {
 // A load of a plane; the last of its dims is that of the lanes.
 struct Plane {
   Value load, outside, begin;  // what lies outside; where in the operand place 0 would be
+  Value shift;                 // less where a band begins in the plane, if there are bands
   int32_t slot = kNone;        // the operand
   std::vector<PlaneDim> dims;
   int64_t length() const { return dims.back().step * dims.back().each(); }  // of a line
@@ -56,6 +60,8 @@ struct StagedWindows {
   ir::Kernel kernel;
   std::vector<Plane> planes;
   int lane = kNoAxis, line = kNoAxis;
+  int64_t band = 0;  // lines of one; 0: all
+  int64_t bands() const { return band == 0 ? 1 : ceil_div(kernel.extent(line), band); }
 };
 
 bool is_parallel(const ir::Kernel& kernel, int axis) { return kernel.axes[static_cast<size_t>(axis)].kind == AxisKind::Parallel; }
@@ -81,7 +87,7 @@ std::optional<Plane> plane_of(const ir::Kernel& kernel, Value v, int lane, Index
   if (in.op != Op::Load || in.level != Level::Full || in.guards.empty() || in.scale != 0) return {};
   const Op outside = kernel.instr(in.args[0]).op;
   if (outside != Op::Const && outside != Op::Scalar) return {};
-  Plane plane{v, in.args[0], kNone, in.slot, {}};
+  Plane plane{v, in.args[0], kNone, kNone, in.slot, {}};
   begin = in.index;
   for (const ir::Guard& guard : in.guards) {
     std::optional<PlaneDim> dim = dim_of(kernel, in, guard);
@@ -110,6 +116,16 @@ Index place_in(const Plane& plane) {
   return place;
 }
 
+Value add_index(ir::Kernel& kernel, const Index& index) {
+  Instr position{};
+  position.op = Op::IndexOf;
+  position.dtype = DType::I64;
+  position.level = Level::Row;
+  position.index = index;
+  kernel.instrs.push_back(std::move(position));
+  return static_cast<Value>(kernel.instrs.size()) - 1;
+}
+
 // The load of a plane in place of that of the operand, and behind all instructions where the plane begins.
 void stage(StagedWindows& windows, Plane plane, const Index& begin) {
   ir::Kernel& kernel = windows.kernel;
@@ -118,13 +134,7 @@ void stage(StagedWindows& windows, Plane plane, const Index& begin) {
   load.guards.clear();
   load.args.clear();
   load.index = place_in(plane);
-  Instr position{};
-  position.op = Op::IndexOf;
-  position.dtype = DType::I64;
-  position.level = Level::Row;
-  position.index = begin;
-  plane.begin = static_cast<Value>(kernel.instrs.size());
-  kernel.instrs.push_back(std::move(position));
+  plane.begin = add_index(kernel, begin);
   windows.planes.push_back(std::move(plane));
 }
 
@@ -146,15 +156,44 @@ std::vector<int> planes_axes(const ir::Kernel& kernel, const StagedWindows& wind
   return axes;
 }
 
-bool is_worth_it(const ir::Kernel& kernel, const StagedWindows& windows, const ir::CpuTarget& target) {
-  int64_t elements = 0, bytes = 0;
-  for (const Plane& plane : windows.planes) {
-    elements += plane.elements();
-    bytes += plane.elements() * ir::item_size(kernel.instr(plane.load).dtype);
+int64_t staged_bytes(const StagedWindows& windows) {
+  int64_t bytes = 0;
+  for (const Plane& plane : windows.planes) bytes += plane.elements() * ir::item_size(windows.kernel.instr(plane.load).dtype);
+  return bytes;
+}
+
+// Whether elements are read so often that staging them is little beside it.
+bool reads_often(const StagedWindows& windows) {
+  int64_t elements = 0;
+  for (const Plane& plane : windows.planes) elements += plane.elements();
+  const ir::Kernel& kernel = windows.kernel;
+  const int64_t points = kernel.extent_of(AxisKind::Parallel) / product_of(kernel, planes_axes(kernel, windows));
+  return points * kernel.extent_of(AxisKind::Inner) * std::ssize(windows.planes) >= kLeastReads * elements;
+}
+
+// Cuts planes into bands of lines where they are few, or more than a part of the second cache. A load is shifted by where its band begins.
+void cut_into_bands(StagedWindows& windows, const ir::CpuTarget& target) {
+  const int64_t planes = product_of(windows.kernel, planes_axes(windows.kernel, windows)), bytes = staged_bytes(windows);
+  if (windows.line < 0 || (planes >= kLeastTasks && bytes <= target.l2_bytes / 4)) return;
+  const int64_t lines = windows.kernel.extent(windows.line), of_cache = ceil_div(bytes, target.l2_bytes / 16);
+  const int64_t band = ceil_div(ceil_div(lines, std::max(of_cache, ceil_div(kLeastTasks, planes))), kBandLines) * kBandLines;
+  if (band >= lines) return;
+  windows.band = band;
+  for (Plane& plane : windows.planes) {
+    PlaneDim& line = plane.dims.front();
+    if (line.axis != windows.line) continue;
+    line.count -= line.step * (lines - band);
+    plane.shift = add_index(windows.kernel, Index());
+    Instr& load = windows.kernel.instr(plane.load);
+    load.scale = 1;
+    load.args = {plane.shift};
   }
-  const int64_t planes = product_of(kernel, planes_axes(kernel, windows));
-  const int64_t reads = kernel.extent_of(AxisKind::Parallel) / planes * kernel.extent_of(AxisKind::Inner) * std::ssize(windows.planes);
-  return planes >= kLeastPlanes && bytes <= target.l2_bytes / 4 && reads >= kLeastReads * elements;
+}
+
+// A part of the second cache holds what is staged, and there is work for several threads.
+bool fits(const StagedWindows& windows, const ir::CpuTarget& target) {
+  const int64_t planes = product_of(windows.kernel, planes_axes(windows.kernel, windows));
+  return staged_bytes(windows) <= target.l2_bytes / 4 && planes * windows.bands() >= kLeastTasks;
 }
 
 class WindowSums : ColumnStages {
@@ -171,9 +210,10 @@ class WindowSums : ColumnStages {
 
   void lower() {
     for (const Plane& plane : windows_.planes) make(plane);
-    const int64_t points = c_.kernel.extent_of(AxisKind::Parallel) / c_.product(outer_);
-    const ValueId number = c_.begin_phase("windows", c_.product(outer_), c_.ns_per_element * static_cast<double>(points * count_));
-    nest_.bind_linear(outer_, number);
+    const int64_t tasks = c_.product(outer_) * windows_.bands(), points = c_.kernel.extent_of(AxisKind::Parallel) / tasks;
+    ValueId number = c_.begin_phase("windows", tasks, c_.ns_per_element * static_cast<double>(points * count_));
+    if (windows_.band > 0) number = begin_band(number);
+    if (!outer_.empty()) nest_.bind_linear(outer_, number);
     for (const Plane& plane : windows_.planes) fill(plane);
     const int64_t step = int64_t{vectors_of_line_} * nest_.lanes();
     c_.loop(c_.literal(0), nest_.extent(windows_.lane), step, [&](ValueId column) {
@@ -203,6 +243,18 @@ class WindowSums : ColumnStages {
     return lines > most && 2 * even < most ? most : even;
   }
 
+  // The plane that the band is one of.
+  ValueId begin_band(ValueId number) {
+    const auto [plane, band] = c_.divide(number, nest_.size(windows_.bands()));
+    first_line_ = c_.mul(band, nest_.size(windows_.band));
+    end_line_ = c_.minimum(c_.add(first_line_, nest_.size(windows_.band)), nest_.extent(windows_.line));
+    for (const Plane& p : windows_.planes) {
+      const PlaneDim& line = p.dims.front();
+      if (p.shift >= 0) nest_.set(p.shift, c_.sub(c_.literal(0), c_.mul(first_line_, nest_.size(line.step * line.pitch))));
+    }
+    return plane;
+  }
+
   void make(const Plane& plane) {
     const int64_t columns = c_.extent(windows_.lane), width = int64_t{vectors_of_line_} * nest_.lanes();
     const int64_t beyond = ceil_div(columns, width) * width - columns;
@@ -225,7 +277,12 @@ class WindowSums : ColumnStages {
   void copy(const Plane& plane, size_t d, ValueId from, ValueId to) {
     const PlaneDim& dim = plane.dims[d];
     const int64_t begin = std::max(dim.lo, dim.first), end = std::max(std::min(dim.hi, dim.first + dim.count), begin);
-    const ValueId first = nest_.size(begin), last = nest_.size(end), origin = nest_.size(dim.first);
+    ValueId first = nest_.size(begin), last = nest_.size(end), origin = nest_.size(dim.first);
+    if (d == 0 && plane.shift >= 0) {
+      origin = c_.add(origin, c_.mul(first_line_, nest_.size(dim.step)));
+      first = b_.op(Op::Max, {nest_.size(dim.lo), origin});
+      last = c_.minimum(nest_.size(dim.hi), c_.add(origin, nest_.size(dim.count)));
+    }
     if (d + 1 == plane.dims.size()) return copy_line(plane, from, to, first, last, origin);
     c_.loop(first, last, 1, [&](ValueId x) {
       const ValueId place = c_.mul(c_.sub(x, origin), nest_.size(dim.pitch));
@@ -256,10 +313,12 @@ class WindowSums : ColumnStages {
   void columns_of_lines(ValueId column) {
     nest_.set_sub_axes(std::array{windows_.lane, windows_.line});
     if (windows_.line < 0) return c_.in_scope([&] { tile(column, kNone, 1); });
-    const int64_t lines = c_.extent(windows_.line), whole = lines / lines_ * lines_;
-    const ValueId middle = nest_.size(whole);
-    c_.loop(c_.literal(0), middle, lines_, [&](ValueId line) { tile(column, line, lines_); });
-    if (whole < lines) c_.loop(middle, nest_.extent(windows_.line), 1, [&](ValueId line) { tile(column, line, 1); });
+    const int64_t lines = c_.extent(windows_.line);
+    const bool bands = windows_.band > 0;
+    const ValueId first = bands ? first_line_ : c_.literal(0), end = bands ? end_line_ : nest_.size(lines);
+    const ValueId middle = c_.add(first, c_.mul(b_.quotient(c_.sub(end, first), c_.literal(lines_)), c_.literal(lines_)));
+    c_.loop(first, middle, lines_, [&](ValueId line) { tile(column, line, lines_); });
+    if (lines % lines_ != 0 || windows_.band % lines_ != 0) c_.loop(middle, end, 1, [&](ValueId line) { tile(column, line, 1); });
   }
 
   void tile(ValueId column, ValueId line, int lines) {
@@ -289,9 +348,10 @@ class WindowSums : ColumnStages {
   Context& c_;
   const StagedWindows& windows_;
   const std::vector<int> outer_;
-  int vectors_of_line_ = 1, lines_ = 1;  // of a tile
-  std::vector<int64_t> counts_;          // of the planes' buffers
-  std::vector<ValueId> masks_;           // of a line's vectors
+  int vectors_of_line_ = 1, lines_ = 1;            // of a tile
+  std::vector<int64_t> counts_;                    // of the planes' buffers
+  std::vector<ValueId> masks_;                     // of a line's vectors
+  ValueId first_line_ = kNone, end_line_ = kNone;  // of a band
 };
 
 }  // namespace
@@ -310,7 +370,9 @@ Choice choose_windows(const ir::Kernel& kernel, const ir::CpuTarget& target) {
     const Index::Stride along = place_in(*plane).stride(windows.lane);
     if (along.ok && along.value == 1) stage(windows, std::move(*plane), begin);
   }
-  if (windows.planes.empty() || !find_line(windows) || !is_worth_it(kernel, windows, target)) return false;
+  if (windows.planes.empty() || !find_line(windows) || !reads_often(windows)) return false;
+  cut_into_bands(windows, target);
+  if (!fits(windows, target)) return false;
   return {true, std::move(windows)};
 }
 
