@@ -190,10 +190,10 @@ void cut_into_bands(StagedWindows& windows, const ir::CpuTarget& target) {
   }
 }
 
-// A part of the second cache holds what is staged, and there is work for several threads.
+// A part of the second cache holds what is staged, and planes without bands are work for several threads.
 bool fits(const StagedWindows& windows, const ir::CpuTarget& target) {
   const int64_t planes = product_of(windows.kernel, planes_axes(windows.kernel, windows));
-  return staged_bytes(windows) <= target.l2_bytes / 4 && planes * windows.bands() >= kLeastTasks;
+  return staged_bytes(windows) <= target.l2_bytes / 4 && (windows.line >= 0 || planes >= kLeastTasks);
 }
 
 class WindowSums : ColumnStages {
