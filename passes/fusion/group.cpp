@@ -171,6 +171,9 @@ Form::Product call_of(const Node& dot, bool followed) {
   for (Node* operand : dot.inputs()) {
     if (is_view(operand_source(dot, operand).buffer->op())) passes_through_memory(*operand);
   }
+  // Differences that are squared, which a kernel of its own takes in.
+  const Node* factor = behind_views(dot.inputs()[0]);
+  if (factor->op() == Op::Sub && factor == behind_views(dot.inputs()[1])) passes_through_memory(*factor);
   return product;
 }
 

@@ -125,8 +125,9 @@ class Join {
                                    : widened                 ? Form::Operand::Widened
                                                              : Form::Operand::Computed;
     const auto has = [&](Access access) { return std::ranges::any_of(requests_, [&](const Request& r) { return r.access == access; }); };
-    if (has(Access::Left)) form.left = std::max(form.left, computed);
-    if (has(Access::Right)) form.right = std::max(form.right, computed);
+    const bool squared = node_->op() == Op::Sub && has(Access::Left) && has(Access::Right);  // then its operands stand for it
+    if (has(Access::Left) && !squared) form.left = std::max(form.left, computed);
+    if (has(Access::Right) && !squared) form.right = std::max(form.right, computed);
     if (has(Access::Left) || has(Access::Right)) form.operand_cost += ir::info(node_->op()).cost;
     const Acceptance acceptance = accepts(form, groups_.options().target_of(node_->device()));
     if (!acceptance.accepted) return refuse(acceptance.reason);

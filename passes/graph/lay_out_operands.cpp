@@ -6,10 +6,19 @@
 //   %d = dot %t, %b                          ->    %s = cast %t : f32[1024,512]
 //                                                  %d = dot %s, %b
 //
+// So are the mirrored weights of a transposed convolution: k would be divided for each element of theirs.
+//
 // Halves are widened once, not for each tile of columns. Those of the right operand the product widens as it packs them:
 //
 //   %d = dot %a, %b : f16[256,1024]          ->    %s = cast (cast %a : f32) : f32[256,512]
 //                                                  %d = cast (dot %s, (cast %b : f32)) : f16[256,1024]
+//
+// A border is stored with its image where a long sum reads windows over it, as the gradient of a depthwise convolution's weights does: else
+// each tap would ask for each element whether it is inside.
+//
+//   %p = pad %x ... : f32[32,64,30,30]                    %s = cast (pad %x ...) : f32[32,64,30,30]
+//   %w = strided %p ... : f32[32,64,3,3,28,28]     ->     %w = strided %s ... : f32[32,64,3,3,28,28]
+//   %d = reduce.sum (mul (reshape %w), %g) dims=[0,3]     %d = reduce.sum (mul (reshape %w), %g) dims=[0,3]
 //
 // No bit changes: halves are multiplied and added in float32 in any case.
 #include <algorithm>
@@ -32,14 +41,57 @@ bool reads_left_often(const Node& dot, int64_t least_rows, int64_t least_depth, 
   return dot.numel() >= least_products / depth;
 }
 
+// Whether the operand is a view of all of a value in another order, some of it backwards: its elements along k do not lie at equal steps.
+bool is_mirrored(const Node* x) {
+  while (x->op() == Op::Expand) x = x->inputs()[0];
+  bool flips = false;
+  for (; x->op() == Op::Reshape || x->op() == Op::Permute || x->op() == Op::Flip; x = x->inputs()[0]) flips = flips || x->op() == Op::Flip;
+  return flips;
+}
+
 bool turns_left(const Node& dot) {
   constexpr int64_t kLeastRows = 16, kLeastDepth = 256, kLeastProducts = 1 << 24;
-  return !lies_along_rows(dot.inputs()[0]) && reads_left_often(dot, kLeastRows, kLeastDepth, kLeastProducts);
+  if (!reads_left_often(dot, kLeastRows, kLeastDepth, kLeastProducts)) return false;
+  return !lies_along_rows(dot.inputs()[0]) || is_mirrored(dot.inputs()[0]);
 }
 
 bool widens_left(const Node& dot) {
   constexpr int64_t kLeastRows = 4, kLeastDepth = 16, kLeastProducts = 1 << 18;
   return ir::is_half(dot.dtype()) && reads_left_often(dot, kLeastRows, kLeastDepth, kLeastProducts);
+}
+
+// The taps of windows over an image with a border ([N, C, taps.., places..]), of which x is a view; 0: it is none.
+int64_t taps_of(const Node* x) {
+  while (x->op() == Op::Expand || x->op() == Op::Reshape || x->op() == Op::Permute) x = x->inputs()[0];
+  if (x->op() != Op::Strided || x->inputs()[0]->op() != Op::Pad) return 0;
+  const int64_t rank = x->inputs()[0]->rank();
+  if (rank < 3 || x->rank() != 2 * rank - 2) return 0;
+  return ir::element_count(std::span(x->shape().data() + 2, static_cast<size_t>(rank) - 2));
+}
+
+// A convolution's own sums are as long as it has taps: their image is staged.
+bool sums_places(const Node& node) {
+  constexpr int64_t kLeastTaps = 4, kLeastTerms = 64;
+  if (node.op() != Op::Sum || node.inputs()[0]->op() != Op::Mul || node.numel() == 0) return false;
+  const Node& product = *node.inputs()[0];
+  const int64_t terms = product.numel() / node.numel(), taps = std::max(taps_of(product.inputs()[0]), taps_of(product.inputs()[1]));
+  return taps >= kLeastTaps && terms >= kLeastTerms && terms > taps;
+}
+
+// The same value, its border stored.
+NodeRef with_stored_border(const NodeRef& x) {
+  const NodeRef source(x->inputs()[0]);
+  const NodeRef operand[] = {x->op() == Op::Strided ? copied(source) : with_stored_border(source)};
+  return remake_as_is(*x, operand);
+}
+
+NodeRef summed(const Node& sum, std::span<const NodeRef> operands) {
+  const auto factor = [&](size_t i) {
+    const NodeRef x(operands[0]->inputs()[i]);
+    return taps_of(x.get()) > 0 ? with_stored_border(x) : x;
+  };
+  const NodeRef factors[] = {factor(0), factor(1)}, product[] = {remake_as_is(*operands[0], factors)};
+  return remake_as_is(sum, product);
 }
 
 // A copy of a matrix in float32, or as it is; once of one that is the same for all products.
@@ -50,7 +102,9 @@ NodeRef stored(const NodeRef& x, bool widens) {
   return copied(widens ? ir::cast(x, ir::DType::F32) : x);
 }
 
-NodeRef laid_out(const Node& dot, std::span<const NodeRef> operands) {
+NodeRef laid_out(const Node& node, std::span<const NodeRef> operands) {
+  if (node.op() == Op::Sum) return summed(node, operands);
+  const Node& dot = node;
   if (!widens_left(dot)) return ir::dot(stored(operands[0], false), operands[1]);
   const NodeRef right = ir::cast(operands[1], ir::DType::F32);
   return ir::cast(ir::dot(stored(operands[0], true), right), dot.dtype());
@@ -60,8 +114,8 @@ NodeRef laid_out(const Node& dot, std::span<const NodeRef> operands) {
 
 ir::Graph lay_out_operands(const ir::Graph& graph, const ir::Targets& targets) {
   const auto pays = [&](const Node& node) {
-    return node.op() == Op::Dot && ir::kind(ir::target_of(targets, node.device())) == ir::TargetKind::Cpu &&
-           (turns_left(node) || widens_left(node));
+    if (ir::kind(ir::target_of(targets, node.device())) != ir::TargetKind::Cpu) return false;
+    return sums_places(node) || (node.op() == Op::Dot && (turns_left(node) || widens_left(node)));
   };
   return rebuild_some(graph, pays, laid_out);
 }

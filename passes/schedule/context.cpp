@@ -102,6 +102,14 @@ Value contraction_of(const ir::Kernel& kernel) {
   return static_cast<Value>(std::ranges::find(kernel.instrs, Op::Contract, &Instr::op) - kernel.instrs.begin());
 }
 
+Factors factors_of(const ir::Kernel& kernel, Value contraction) {
+  const Instr& in = kernel.instr(contraction);
+  const Value left = in.args[0], right = in.args[1];
+  const Instr& factor = kernel.instr(left);
+  if (left != right || factor.op != Op::Sub) return {left, right, false};
+  return {factor.args[0], factor.args[1], true};
+}
+
 int64_t product_of(const ir::Kernel& kernel, std::span<const int> axes) {
   int64_t result = 1;
   for (int a : axes) result *= kernel.extent(a);

@@ -33,6 +33,17 @@ struct Choice {
 int64_t product_of(const ir::Kernel& kernel, std::span<const int> axes);  // of their extents
 Value contraction_of(const ir::Kernel& kernel);                           // the one that it has
 
+// What a contraction is computed from: two factors, or two values whose differences are squared, as distances are:
+//
+//   %2 = sub %0, %1    %3 = contract %2, %2
+//
+// They are read as factors are, each for the rows or columns that it has.
+struct Factors {
+  Value left, right;
+  bool differences;
+};
+Factors factors_of(const ir::Kernel& kernel, Value contraction);
+
 class Context {
   std::vector<std::shared_ptr<const ir::LoopTree>> trees_;  // of `known`
 
@@ -83,6 +94,11 @@ class Context {
   // an index and a literal below gpu/context.cpp's kOverhang does.
   ValueId piece_end(ValueId begin, ValueId length, ValueId end) { return add(begin, minimum(length, sub(end, begin))); }
   ValueId multiply_add(ValueId x, ValueId y, ValueId acc);  // of any numbers: fused if they are floats
+  ValueId add_product(const Factors& of, ValueId left, ValueId right, ValueId acc) {
+    if (!of.differences) return multiply_add(left, right, acc);
+    const ValueId difference = sub(left, right);
+    return multiply_add(difference, difference, acc);
+  }
   // linear = quotient * divisor + remainder; gives both
   std::pair<ValueId, ValueId> divide(ValueId linear, ValueId divisor);
 

@@ -156,6 +156,11 @@ void split_on_cpu(const ir::Work&, const Target& target, std::any plan, KnownLow
   kernel_on_cpu<run>(split.kernel, target, split.plan, known, lowered);
 }
 
+void windows_on_cpu(const ir::Work&, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
+  const ir::Kernel kernel = cpu::kernel_of_windows(plan);
+  kernel_on_cpu<cpu::lower_windows>(kernel, target, std::move(plan), known, lowered);
+}
+
 void contraction_on_cpu(const ir::Work& work, const Target& target, std::any plan, KnownLowered known, Lowered& lowered) {
   const ir::Kernel kernel = cpu::laid_out_contraction(std::get<ir::Kernel>(work), std::get<CpuTarget>(target));
   kernel_on_cpu<cpu::lower_contraction>(kernel, target, std::move(plan), known, lowered);
@@ -254,6 +259,7 @@ constexpr Schedule kSchedules[] = {
     {"transpose", kCpu, takes_maps, pick<cpu::choose_transpose>, on_cpu<cpu::lower_transpose>},
     {"transpose of split axes", kCpu, takes_maps, pick<cpu::choose_split_transpose>, split_on_cpu<cpu::lower_transpose>},
     {"pointwise", kCpu, takes_maps, {}, on_cpu<cpu::lower_pointwise>},
+    {"windows", kCpu, takes_columns, pick<cpu::choose_windows>, windows_on_cpu},
     {"columns in runs", kCpu, takes_columns, column_pick<cpu::ColumnProgram::Runs>, on_cpu<cpu::lower_columns_in_runs>},
     {"columns split", kCpu, takes_columns, column_pick<cpu::ColumnProgram::Split>, on_cpu<cpu::lower_columns_split>},
     {"columns", kCpu, takes_columns, column_pick<cpu::ColumnProgram::Whole>, on_cpu<cpu::lower_columns>},

@@ -56,11 +56,11 @@ struct Convolution {
   }
 };
 
-// max(a x b + bias, 0), the operands as they lie or transposed.
+// max(a x b + bias, 0), the operands as they lie or transposed; or the squares of their differences in place of products.
 struct Product {
   int64_t batch, rows, columns, depth;
   const char* dtype = "f32";
-  bool left_transposed = false, right_transposed = false;
+  bool left_transposed = false, right_transposed = false, differences = false;
 
   std::string text() const {
     const auto number = [](int64_t n) { return std::to_string(n); };
@@ -69,18 +69,20 @@ struct Product {
       return number(area) + "*b + " + number(pitch) + "*" + down + " + " + across;
     };
     const std::string a = left_transposed ? at(rows * depth, "k", rows, "i") : at(rows * depth, "i", depth, "k");
+    const auto value = [&](int v) { return "%" + number(v + (differences ? 1 : 0)); };
+    const std::string of_both = "  contract b i j|k : %2 = sub %0, %1 : " + type + "\n", factors = differences ? "%2, %2" : "%0, %1";
     const std::string b = right_transposed ? at(columns * depth, "j", depth, "k") : at(columns * depth, "k", columns, "j");
     return "kernel @product(a: " + type + " in[" + number(batch * rows * depth) + "], b: " + type + " in[" +
            number(batch * columns * depth) + "], c: " + type + " in[" + n + "], y: " + type + " out[" + number(batch * rows * columns) +
            "]) {\n  axes b: " + number(batch) + " parallel, i: " + m + " parallel, j: " + n + " parallel, k: " + k + " contract\n" +  //
            "  contract b i j|k : %0 = load a[" + a + "] : " + type + "\n" +                                                           //
            "  contract b i j|k : %1 = load b[" + b + "] : " + type + "\n" +                                                           //
-           "  reduce b i j|k : %2 = contract %0, %1 : " + type + "\n" +                                                               //
-           "  map b i j : %3 = load c[j] : " + type + "\n" +                                                                          //
-           "  map b i j : %4 = add %2, %3 : " + type + "\n" +                                                                         //
-           "  map b i j : %5 = const 0" + (ir::is_float(*ir::dtype_from_name(type)) ? ".0 : " : " : ") + type + "\n" +                //
-           "  map b i j : %6 = max %4, %5 : " + type + "\n" +                                                                         //
-           "  map b i j : store y[" + at(rows * columns, "i", columns, "j") + "], %6\n}\n";
+           (differences ? of_both : "") + "  reduce b i j|k : " + value(2) + " = contract " + factors + " : " + type + "\n" +         //
+           "  map b i j : " + value(3) + " = load c[j] : " + type + "\n" +                                                            //
+           "  map b i j : " + value(4) + " = add " + value(2) + ", " + value(3) + " : " + type + "\n" +                               //
+           "  map b i j : " + value(5) + " = const 0" + (ir::is_float(*ir::dtype_from_name(type)) ? ".0 : " : " : ") + type + "\n" +  //
+           "  map b i j : " + value(6) + " = max " + value(4) + ", " + value(5) + " : " + type + "\n" +                               //
+           "  map b i j : store y[" + at(rows * columns, "i", columns, "j") + "], " + value(6) + "\n}\n";
   }
 };
 
@@ -100,6 +102,19 @@ TEST_CASE("cuda: products of every shape class, on one multiprocessor and on man
       for (const int transposed : {0, 1, 2}) {
         product.left_transposed = transposed == 1;
         product.right_transposed = transposed == 2;
+        compare(product.text(), kContraction, false, {}, fastest_compiler(), target);
+      }
+    }
+  }
+}
+
+TEST_CASE("cuda: squares of differences, which the threads take as they multiply") {
+  for (const int processors : {1, 100}) {
+    ir::GpuTarget target;
+    target.multiprocessors = processors;
+    for (const char* dtype : {"f32", "f64", "i32"}) {
+      for (Product product : {Product{1, 33, 65, 17, dtype}, {2, 64, 64, 64, dtype}, {1, 40, 33, 700, dtype}, {50, 3, 2, 9, dtype}}) {
+        product.right_transposed = product.differences = true;
         compare(product.text(), kContraction, false, {}, fastest_compiler(), target);
       }
     }

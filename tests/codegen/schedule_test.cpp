@@ -501,6 +501,62 @@ TEST_CASE("vectors reach over the ends of lines: parts of lines") {
   }
 }
 
+// Windows of `taps` x `taps` over planes with a border of `pad` zeros, which move by `step`: each channel's with weights of its own, or the
+// greatest of each. One sample of one plane, or three of several.
+std::string padded_windows(int height, int width, int taps, int pad, int step, const std::string& dtype, const std::string& op,
+                           int planes = 4) {
+  const std::string channels = std::to_string(planes), number = (planes == 1 ? "1," : "3,") + channels;
+  const int tall = height + 2 * pad, wide = width + 2 * pad, down = (tall - taps) / step + 1, across = (wide - taps) / step + 1;
+  const std::string n = std::to_string(taps), k = std::to_string(taps * taps), p = std::to_string(pad), s = std::to_string(step);
+  const std::string line = std::to_string(wide), plane = std::to_string(tall * wide), h = std::to_string(down), w = std::to_string(across);
+  const auto of = [&](const std::string& dims) { return " : " + dtype + "[" + dims + "]\n"; };
+  const std::string padded = number + "," + std::to_string(tall) + "," + line, places = h + "," + w, all = number + "," + k + "," + places;
+  const std::string windows = number + "," + n + "," + n + "," + places, edge = dtype[0] == 'f' || dtype[0] == 'b' ? "0.5" : "1";
+  return "graph @g(%x: " + dtype + "[" + number + "," + std::to_string(height) + "," + std::to_string(width) + "], %w: " + dtype + "[1," +
+         channels + "," + k + ",1,1]) {\n  %c = const " + edge + of("") + "  %0 = pad %x, %c lo=[0,0," + p + "," + p + "] hi=[0,0," + p +
+         "," + p + "]" + of(padded) + "  %1 = strided %0 sizes=[" + windows + "] strides=[" + std::to_string(planes * tall * wide) + "," +
+         plane + "," + line + ",1," + std::to_string(step * wide) + "," + s + "] offset=0" + of(windows) + "  %2 = reshape %1 [" + all +
+         "]" + of(all) + "  %3 = expand %w [" + all + "]" + of(all) + "  %4 = mul %2, %3" + of(all) + "  %5 = reduce." + op +
+         " %4 dims=[2]" + of(number + ",1," + places) + "  %6 = neg %5" + of(number + ",1," + places) + "  return %6\n}\n";
+}
+
+TEST_CASE("windows over one plane are taken in bands of its lines") {
+  for (const int height : {9, 17, 24, 47, 61}) {
+    for (const int step : {1, 2, 3}) check(padded_windows(height, 21, 3, 1, step, "f32", "sum", 1));
+  }
+}
+
+TEST_CASE("windows over planes with a border: lines of every width, steps, borders on one side of all") {
+  for (const int width : {5, 7, 8, 15, 16, 17, 28, 33, 49}) check(padded_windows(6, width, 3, 1, 1, "f32", "sum"));
+  for (const int height : {3, 7, 11, 13}) check(padded_windows(height, 20, 3, 1, 1, "f32", "max"));
+  for (const int step : {2, 3, 4, 5}) {
+    for (const int width : {9, 16, 35, 70}) check(padded_windows(9, width, 3, 1, step, "f32", "sum"));
+  }
+  for (const int taps : {2, 4, 5, 7}) check(padded_windows(9, 18, taps, taps / 2, 1, "f32", "sum"));  // totals from 17 on
+  for (const char* dtype : {"f64", "f16", "bf16", "i32", "i64", "u8"}) check(padded_windows(6, 21, 3, 2, 2, dtype, "sum"));
+  check(padded_windows(2, 1, 5, 2, 1, "f32", "sum"));
+}
+
+TEST_CASE("squares of differences: a contraction that takes them in, of rows and columns of every class") {
+  const auto distances = [](int batch, int rows, int columns, int depth, const std::string& dtype) {
+    const auto n = [](int x) { return std::to_string(x); };
+    const std::string b = n(batch), p = n(rows), r = n(columns), k = n(depth), all = b + "," + p + "," + r + "," + k;
+    const auto of = [&](const std::string& dims) { return " : " + dtype + "[" + dims + "]\n"; };
+    const std::string left = b + "," + p + ",1," + k, right = b + ",1," + r + "," + k, row = b + "," + p + "," + r + ",1," + k;
+    const std::string of_pairs = b + "," + p + "," + r;
+    return "graph @g(%a: " + dtype + "[" + b + "," + p + "," + k + "], %b: " + dtype + "[" + b + "," + r + "," + k +
+           "]) {\n  %0 = reshape %a [" + left + "]" + of(left) + "  %1 = expand %0 [" + all + "]" + of(all) + "  %2 = reshape %b [" +
+           right + "]" + of(right) + "  %3 = expand %2 [" + all + "]" + of(all) + "  %4 = sub %1, %3" + of(all) + "  %5 = reshape %4 [" +
+           row + "]" + of(row) + "  %6 = reshape %4 [" + all + ",1]" + of(all + ",1") + "  %7 = dot %5, %6" + of(of_pairs + ",1,1") +
+           "  %8 = reshape %7 [" + of_pairs + "]" + of(of_pairs) + "  %9 = sqrt %8" + of(of_pairs) + "  return %9\n}\n";
+  };
+  for (const int columns : {1, 7, 33, 64, 130}) {
+    for (const int rows : {1, 5, 24}) check(distances(1, rows, columns, 9, "f32"));
+  }
+  for (const int depth : {1, 40, 256, 300, 600}) check(distances(2, 13, 40, depth, "f32"));
+  check(distances(3, 9, 20, 12, "f64"));
+}
+
 TEST_CASE("16 bits are widened as a product packs them") {
   for (const char* dtype : {"f16", "bf16"}) {
     const std::string half = dtype;

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "support/fuzz_cases.h"
 
 using namespace tenon;
@@ -23,6 +25,17 @@ TEST_CASE("distances have gradients, also where points are equal") {
   CHECK(autograd::gradgradcheck([](const Tensor& v) { return pdist(v); }, x));
   const Tensor g = autograd::grad({cdist(x, x.detach()).sum()}, {x})[0];
   CHECK(g.isfinite().all().item<bool>());
+  const Tensor y = rand({2, 5, 3}, TensorOptions(kDouble).requires_grad(true));
+  const auto distances = [](const autograd::Tensors& v) { return cdist(v[0], v[1]); };
+  CHECK(autograd::gradcheck(distances, {x, y}));
+  CHECK(autograd::gradgradcheck(distances, {x, y}));
+}
+
+TEST_CASE("distances of points far from 0 are those of their differences, and so are the gradients") {
+  const Tensor x = rand({40, 3}) + 1000, y = x + 1 / 64.0, away = full({40, 3}, 1 / 64.0).norm(2.0, 1);
+  CHECK(cdist(x, y).diagonal().equal(away));
+  const Tensor a = x.clone().requires_grad_(), g = autograd::grad({cdist(a, y).diagonal().sum()}, {a})[0];
+  CHECK(allclose(g, full({40, 3}, -1 / std::sqrt(3.0))));
 }
 
 TEST_CASE("a bag's rows are scaled by how often they occur, where that is asked for") {

@@ -59,6 +59,17 @@ const char* const kWindows = R"(kernel @windows(x: f32 in[196608], w: f32 in[432
 }
 )";
 
+const char* const kDepthwise = R"(kernel @depthwise(x: f32 in[50176], w: f32 in[576], y: f32 out[50176]) {
+  axes j: 64 parallel, k: 28 parallel, l: 28 parallel, r: 9 inner
+  map j k l      : %0 = const 0.0 : f32
+  map j k l r    : %1 = load x[784*j + 28*k + l + 28*(r / 3) + r mod 3 - 29] if 0 <= k + r / 3 - 1 < 28 and 0 <= l + r mod 3 - 1 < 28 else %0 : f32
+  map j k l r    : %2 = load w[9*j + r] : f32
+  map j k l r    : %3 = mul %1, %2 : f32
+  reduce j k l|r : %4 = reduce.sum %3 columns : f32
+  map j k l      : store y[784*j + 28*k + l], %4
+}
+)";
+
 bool takes_kernels(const passes::Schedule& schedule, const ir::Target& target) {
   passes::Form forms[5];
   forms[1].lanes = forms[2].columns = forms[3].scans = forms[4].contractions = forms[4].contract_axes = 1;
@@ -85,6 +96,7 @@ TEST_CASE("schedules: each has a name of its own, and takes some kernel") {
       {ir::TargetKind::Cpu, "transpose", map(400, 300, "400*c + r")},
       {ir::TargetKind::Cpu, "transpose of split axes", map(1, 120000, "c / 300 + 400*(c mod 300)")},
       {ir::TargetKind::Cpu, "pointwise", map(40, 30, "30*r + c")},
+      {ir::TargetKind::Cpu, "windows", kDepthwise},
       {ir::TargetKind::Cpu, "columns in runs", sums(100000, 33, "columns")},
       {ir::TargetKind::Cpu, "columns split", sums(17, 10000, "columns")},
       {ir::TargetKind::Cpu, "columns", sums(100000, 32, "columns")},

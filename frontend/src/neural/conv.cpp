@@ -170,10 +170,15 @@ NodeRef weight_product(const NodeRef& x, const NodeRef& g, const Dims& weight, c
   const int64_t positions = g->numel() / (batch * outs);
   const NodeRef seen = sliding_windows(x, windows, zero);
   if (is_depthwise(weight, groups)) {
-    const Dims full{batch, groups, outs / groups, k, positions};
-    const Expr products = broadcast(Expr{ir::reshape(seen, Dims{batch, groups, 1, k, positions})}, ref(full)) *
-                          broadcast(Expr{ir::reshape(g, Dims{batch, groups, outs / groups, 1, positions})}, ref(full));
-    return ir::reshape(ir::reduce(Op::Sum, products.node, Dims{0, 4}), weight);
+    // Down the lines first, place by place, where they are more than the taps: a line of a tap is a line of the image.
+    const int64_t line = windows.back().count, lines = positions / line;
+    const bool by_lines = windows.size() > 1 && batch * lines >= k;
+    const int64_t length = by_lines ? line : positions, rows = positions / length;
+    const Dims full{batch, groups, outs / groups, k, rows, length};
+    const Expr products = broadcast(Expr{ir::reshape(seen, Dims{batch, groups, 1, k, rows, length})}, ref(full)) *
+                          broadcast(Expr{ir::reshape(g, Dims{batch, groups, outs / groups, 1, rows, length})}, ref(full));
+    const NodeRef sums = by_lines ? ir::reduce(Op::Sum, products.node, Dims{0, 4}) : products.node;
+    return ir::reshape(ir::reduce(Op::Sum, sums, by_lines ? Dims{5} : Dims{0, 5}), weight);
   }
   int64_t samples = 1;  // S
   while (batch * k * outs > kFewResults && samples < batch && (samples * positions < kLeastLength || batch % samples != 0)) ++samples;

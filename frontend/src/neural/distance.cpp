@@ -59,6 +59,27 @@ Tensor distance(const Tensor& apart, double p) {
   const Tensor squares = sum(square(apart), -1), zero = squares == 0;
   return where(zero, squares, sqrt(where(zero, ones_like(squares), squares)));
 }
+
+// Products of the differences with themselves: a kernel of products takes them in, and shares each row among those of the other matrix.
+Tensor squares_of_rows(const Tensor& apart) {
+  Dims row = dims_of(apart.sizes()), column = row, result = row;
+  row.back() = 1;
+  row.push_back(apart.size(-1));
+  column.push_back(1);
+  result.pop_back();
+  const NodeRef d = node_of(apart);
+  return record(ir::reshape(ir::dot(ir::reshape(d, row), ir::reshape(d, column)), result));
+}
+
+// Where a distance is 0, so is its gradient. The differences are taken the other way round, so that they are no values of the distances
+// too, which a kernel would have to store for another.
+void euclidean_gradient(GradCall& c) {
+  const Tensor a = c.operand(0), b = c.operand(1), distance = c.output(), zero = distance == 0;
+  const Tensor weights = where(zero, 0, div(c.grad(), where(zero, 1, distance)));
+  const Tensor g = mul(unsqueeze(weights, -1), sub(unsqueeze(b, -3), unsqueeze(a, -2)));
+  c.give(0, gradient_for(a, -sum(g, -2)));
+  c.give(1, gradient_for(b, sum(g, -3)));
+}
 }  // namespace
 
 Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> compute_mode) {
@@ -82,6 +103,8 @@ Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> c
   const int64_t mode = compute_mode.value_or(0);
   check(mode >= 0 && mode <= 2, "possible modes: 0, 1, 2, but was: ", mode);
   const bool by_product = p == 2 && (mode == 1 || (mode == 0 && std::max(x1.size(-2), x2.size(-2)) > 25));
+  const bool tiled = p == 2 && x1.itemsize() >= 4 && x1.numel() > 0 && x2.numel() > 0 && std::min(x1.size(-2), x2.size(-2)) > 1;
+  if (tiled) scope.rule(reads_operand(0) | reads_operand(1) | kReadsOutput, euclidean_gradient);
   if (!by_product && x1.numel() > 0 && x2.numel() > 0) check_wide("cdist", x1);
   check(x1.scalar_type() == x2.scalar_type(), "expected scalar type ", x1.scalar_type(), " but found ", x2.scalar_type());
   if (x1.size(-1) == 0) {
@@ -89,7 +112,8 @@ Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> c
     for (int64_t rows : {x1.size(-2), x2.size(-2)}) shape.push_back(rows);
     return zeros(ref(shape), x1.options());
   }
-  return distance(sub(unsqueeze(x1, -2), unsqueeze(x2, -3)), p);
+  const Tensor apart = sub(unsqueeze(x1, -2), unsqueeze(x2, -3));
+  return tiled ? sqrt(squares_of_rows(apart)) : distance(apart, p);
 }
 
 Tensor pdist(const Operand& x, double p) {

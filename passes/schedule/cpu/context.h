@@ -77,6 +77,11 @@ Choice choose_columns(const ir::Kernel& kernel, const ir::CpuTarget& target);
 void lower_columns(Context& c);
 void lower_columns_split(Context& c);
 void lower_columns_in_runs(Context& c);
+// Short Columns reductions over windows that reach beyond their operand's border, on planes that are staged with it; in the plan is
+// the kernel that is lowered.
+Choice choose_windows(const ir::Kernel& kernel, const ir::CpuTarget& target);
+const ir::Kernel& kernel_of_windows(const std::any& plan);
+void lower_windows(Context& c);
 void lower_contraction(Context& c);
 // A contraction as it is lowered: little work with axes of one element; much, or what runs often, with the columns of several images as
 // one axis.

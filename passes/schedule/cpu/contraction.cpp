@@ -216,10 +216,11 @@ std::vector<Value> chain(const ir::Kernel& kernel, Value v) {
 
 class Contraction {
  public:
-  explicit Contraction(Context& c) : c_(c), nest_(c.nest), b_(c.builder), contract_(contraction_of(c.kernel)) {
+  explicit Contraction(Context& c)
+      : c_(c), nest_(c.nest), b_(c.builder), contract_(contraction_of(c.kernel)), factors_(factors_of(c.kernel, contract_)) {
     k_ = c.axes(AxisKind::Contract)[0];
-    left_ = nest_.instr(contract_).args[0];
-    right_ = nest_.instr(contract_).args[1];
+    left_ = factors_.left;
+    right_ = factors_.right;
     choose_axes();
     left_chain_ = chain(c.kernel, left_);
     right_chain_ = chain(c.kernel, right_);
@@ -621,7 +622,8 @@ class Contraction {
           right.push_back(packed < 0 ? operand(right_) : b_.load(panel.buffer, place(), nest_.lanes()));
         }
         nest_.set_mask(kAlways);
-        b_.set(row[q], swapped_ ? c_.multiply_add(right[q], x, b_.get(row[q])) : c_.multiply_add(x, right[q], b_.get(row[q])));
+        b_.set(row[q],
+               swapped_ ? c_.add_product(factors_, right[q], x, b_.get(row[q])) : c_.add_product(factors_, x, right[q], b_.get(row[q])));
       }
     }
     nest_.set_sub(0);
@@ -656,6 +658,7 @@ class Contraction {
   Nest& nest_;
   ir::TreeBuilder& b_;
   Value contract_, left_, right_;
+  const Factors factors_;
   std::vector<Value> left_chain_, right_chain_;
   bool swapped_ = false;                                       // left_ and right_ are the contraction's second and first operand
   int k_, row_ = kNoAxis, column_ = kNoAxis, line_ = kNoAxis;  // the axis of lines: none if a tile takes one

@@ -47,11 +47,11 @@ int nearness(const Index& index, int axis) {
 class ContractionPlan {
  public:
   ContractionPlan(const ir::Kernel& kernel, const ir::GpuTarget& target)
-      : kernel_(kernel), target_(target), contract_(contraction_of(kernel)) {
+      : kernel_(kernel), target_(target), contract_(contraction_of(kernel)), factors_(factors_of(kernel, contract_)) {
     k_ = ir::axes_of(kernel, AxisKind::Contract)[0];
     depth_ = kernel.extent(k_);
-    left_.value = kernel.instr(contract_).args[0];
-    right_.value = kernel.instr(contract_).args[1];
+    left_.value = factors_.left;
+    right_.value = factors_.right;
     share_axes();
     for (Operand* side : {&left_, &right_}) look_at(*side);
     find_epilogue();
@@ -68,6 +68,7 @@ class ContractionPlan {
   const ir::Kernel& kernel_;
   const ir::GpuTarget& target_;
   Value contract_;
+  Factors factors_;
   int k_;
   int64_t depth_;
   Operand left_, right_;
@@ -130,7 +131,7 @@ class ContractionPlan {
       return in.op == Op::Cast && kernel_.instr(contract_).dtype == DType::F32 ? kernel_.instr(in.args[0]).dtype : DType::F32;
     };
     const DType half = half_of(left_.value);
-    if (!ir::is_half(half) || half_of(right_.value) != half) return false;
+    if (factors_.differences || !ir::is_half(half) || half_of(right_.value) != half) return false;
     return std::ranges::all_of(kernel_.instrs, [&](const Instr& in) {
       const bool reads = std::ranges::find(in.args, contract_) != in.args.end();
       return !reads || (in.op == Op::Cast && in.dtype == half);
@@ -176,7 +177,7 @@ class ContractionPlan {
   // Whether nothing that the right operand is computed from is one for each column.
   bool sees_windows() const {
     const std::vector<bool> columns = varying_along(kernel_, right_.axes);
-    return !left_.axes.empty() && std::ranges::none_of(right_.hoisted, [&](Value v) { return columns[v]; });
+    return !factors_.differences && !left_.axes.empty() && std::ranges::none_of(right_.hoisted, [&](Value v) { return columns[v]; });
   }
 
   // Whether the operand can be copied to shared memory as it lies (Ring): halves before their cast; what threads multiply lies there
@@ -207,7 +208,7 @@ class Contraction : ContractionPlan {
           nest_.bind(k_, k);
           nest_.emit_new(left_.chain);
           nest_.emit_new(right_.chain);
-          b_.set(acc, c_.multiply_add(nest_.get(left_.value), nest_.get(right_.value), b_.get(acc)));
+          b_.set(acc, c_.add_product(factors_, nest_.get(left_.value), nest_.get(right_.value), b_.get(acc)));
         });
       };
       nest_.set(contract_, of_chains(acc, chain));

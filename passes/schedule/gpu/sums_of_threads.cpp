@@ -15,7 +15,8 @@ constexpr int kManySums = 32;  // of a thread
 
 class SumsOfThreads : public Sums {
  public:
-  SumsOfThreads(Context& c, const Tile& t, int k, const Operand& l, const Operand& r, DType dtype) : Sums(c, t), k_(k), dtype_(dtype) {
+  SumsOfThreads(Context& c, const Tile& t, int k, const Operand& l, const Operand& r, DType dtype)
+      : Sums(c, t), k_(k), dtype_(dtype), factors_(factors_of(c.kernel, contraction_of(c.kernel))) {
     rows_ = part(left, l, "left", t.rows, t.part_rows);
     columns_ = part(right, r, "right", t.columns, t.part_columns);
     acc_ = c_.fixed_buffer("acc0", dtype, Space::Local, count());
@@ -128,7 +129,7 @@ class SumsOfThreads : public Sums {
       const ValueId x = b_.load(rows_.registers, i, 1), row = c_.mul(i, c_.literal(columns_.width));
       c_.unrolled(columns_.width, [&](ValueId j) {
         const ValueId at = c_.add(row, j);
-        b_.store(acc_, at, c_.multiply_add(x, b_.load(columns_.registers, j, 1), b_.load(acc_, at, 1)));
+        b_.store(acc_, at, c_.add_product(factors_, x, b_.load(columns_.registers, j, 1), b_.load(acc_, at, 1)));
       });
     });
   }
@@ -144,6 +145,7 @@ class SumsOfThreads : public Sums {
 
   int k_;
   DType dtype_;
+  const Factors factors_;
   Part rows_, columns_;
   int32_t acc_ = kNone;
   std::optional<ChainSums> chains_;
