@@ -112,4 +112,16 @@ void matmul(const float* __restrict a, const float* __restrict b, float* __restr
   }
 }
 
+int64_t fma_chains(int64_t repeats) {
+  constexpr int kChains = 16;    // enough that none waits for its last result
+  volatile float factor = 0.5f;  // not known to the compiler
+  const Floats a = Floats{} + factor;
+  Floats chains[kChains];
+  for (Floats& chain : chains) chain = Floats{} + factor;  // read anew: not known to be equal
+  for (int64_t i = 0; i < repeats; ++i)
+    for (Floats& chain : chains) chain = chain * a + a;
+  for (const Floats& chain : chains) factor = factor + chain[0];
+  return repeats * kChains * kLanes * 2;
+}
+
 }  // namespace BASELINE
