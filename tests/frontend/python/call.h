@@ -31,6 +31,7 @@
 
 #include <functional>
 #include <set>
+#include <unordered_map>
 
 #include "frontend/python/value.h"
 
@@ -80,7 +81,7 @@ std::vector<tenon::Tensor> tensors_of(const Value& v);
 tenon::Device to_device(const Value& v);
 
 using Function = std::function<Value(const Call&)>;
-using Table = std::map<std::string, Function>;
+using Table = std::unordered_map<std::string, Function>;
 
 const Table& table();
 Value call_function(const std::string& name,
