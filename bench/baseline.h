@@ -13,6 +13,7 @@
   void sum_rows(const float* x, float* out, int64_t columns, int64_t begin, int64_t end);                         \
   void sum_columns(const float* x, float* out, int64_t rows, int64_t columns, int64_t begin, int64_t end);        \
   void matmul(const float* a, const float* b, float* out, int64_t k, int64_t n, int64_t begin, int64_t end);      \
+  void copy_past_caches(const float* x, float* out, int64_t count); /* count: a multiple of 16 */                 \
   int64_t fma_chains(int64_t repeats); /* multiplies and adds in registers; how many floating-point operations */ \
   }
 TENON_BASELINE(baseline_native)

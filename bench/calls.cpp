@@ -88,12 +88,19 @@ double least_seconds(F f) {
   return least;
 }
 
-double copy_rate(size_t bytes) {
-  std::vector<char> from(bytes / 2, 1), to(bytes / 2);
-  const size_t repeats = std::max<size_t>(1, (1 << 20) / bytes);
-  return 1e-9 * static_cast<double>(repeats * bytes) / least_seconds([&] {
-           for (size_t i = 0; i < repeats; ++i) std::memcpy(to.data(), from.data(), from.size());
-         });
+double copy_rate(int64_t bytes) {
+  const int64_t count = bytes / 2 / 64 * 16;  // floats in whole cache lines
+  const Tensor a = tenon::ones({count}), b = tenon::zeros_like(a);
+  const float* from = a.data_ptr<float>();
+  float* to = b.data_ptr<float>();
+  const int64_t repeats = std::max<int64_t>(1, (1 << 20) / bytes);
+  const double through = least_seconds([&] {
+    for (int64_t i = 0; i < repeats; ++i) std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+  });
+  const double past = least_seconds([&] {
+    for (int64_t i = 0; i < repeats; ++i) baseline_wide::copy_past_caches(from, to, count);
+  });
+  return 1e-9 * static_cast<double>(repeats * count * 8) / std::min(through, past);
 }
 
 double fma_rate() {
@@ -125,7 +132,7 @@ std::string answer(const std::string& command, std::istringstream& rest, python:
     variables[name] = computed(tenon::io::load_npy(program));
     return "ok";
   }
-  if (command == "copy") return std::to_string(copy_rate(std::stoul(program)));
+  if (command == "copy") return std::to_string(copy_rate(std::stoll(program)));
   if (command == "save") return saved(computed(python::run(program, variables)), name);
   if (command == "run") return summary(computed(python::run(program, variables)));
   if (command == "time") return std::to_string(seconds_of_one(*python::parse(program), variables, std::stod(name)) * 1e6);

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Measures Tenon beside PyTorch, NumPy and JAX, and writes docs/performance.md's tables and plots.
 
-    bench/performance.py BENCH_CALLS [--rounds N] [--threads N] [--compile] [--only WORD] [--training BENCH_TRAIN] [--page]
+    bench/performance.py BENCH_CALLS [--rounds N] [--threads N] [--compile] [--only PATTERN] [--training BENCH_TRAIN] [--page]
 
 BENCH_CALLS is the program built from calls.cpp. The peers (requirements.txt) are installed in an environment of their own in the build
 folder. Each library runs in a process of its own (peers.py), all on the same cores; the rows are those of performance_rows.py. A row's
 inputs are the same for all, and the first results must equal PyTorch's before anything is timed. Then the libraries take turns of at
 least 20 ms, in reverse order every other round. A time is the median over the rounds, a ratio the median of the rounds' quotients.
 The peers keep the memory that they freed, so that no page fault counts against them, and Tenon compiles before a kernel's first run.
---compile adds torch.compile, which takes seconds a row. --only measures the rows whose group or name has the word. --training adds the
+--compile adds torch.compile, which takes seconds a row. --only measures the rows whose "group: name" has the pattern. --training adds the
 table of train.py. What was measured is kept in BENCH_CALLS' build folder (performance.json), row by row: what a later run does not
 measure stays. --page writes the page from it. Ends with 1 if a result differs."""
 import argparse
@@ -17,6 +17,7 @@ import math
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -53,8 +54,10 @@ def machine(threads):
             f"{os.cpu_count()} cores, {memory:.0f} GB; {threads} thread{'s' if threads > 1 else ''}, pinned to as many cores")
 
 
-def limits(tenon):
-    return {"fma": float(tenon.ask("fma")), "copy": {size: float(tenon.ask(f"copy {size}")) for size in COPIES}}
+def limits(tenon, known):
+    """The best of what was measured so far: other work on the machine can only make them less."""
+    copies = {str(size): max(float(tenon.ask(f"copy {size}")), known.get("copy", {}).get(str(size), 0.0)) for size in COPIES}
+    return {"fma": max(float(tenon.ask("fma")), known.get("fma", 0.0)), "copy": copies}
 
 
 # --- one row
@@ -144,19 +147,22 @@ def measure_all(options, known):
     servers = {"torch": peers.peer("torch", options.threads),
                "tenon": peers.Server([options.program], TENON_THREADS=str(options.threads), TENON_FIRST_TIER="0")}
     servers.update({library: peers.peer(library, options.threads) for library in libraries[1:]})
-    known["limits"], known["machine"], known["rounds"] = limits(servers["tenon"]), machine(options.threads), options.rounds
+    known["limits"] = limits(servers["tenon"], known.get("limits", {}))
+    known["machine"], known["rounds"] = machine(options.threads), options.rounds
     versions = "import torch, numpy, jax; print(f'PyTorch {torch.__version__}, NumPy {numpy.__version__}, JAX {jax.__version__}')"
     known["versions"] = subprocess.run([sys.executable, "-c", versions], capture_output=True, text=True, check=True).stdout.strip()
     print(f"{'row':42}{'Tenon, us':>12}{'torch':>9}{'numpy':>9}{'jax':>9}{'compiled':>9}", flush=True)
     wrong = False
     for row in performance_rows.ROWS:
-        if options.only not in f"{row.group}: {row.name}":
+        if not re.search(options.only, f"{row.group}: {row.name}"):
             continue
         result = measure(row, servers, options.rounds)
         report(result)
         wrong = wrong or bool(result["faults"])
         known["rows"][f"{row.group}: {row.name}"] = result
         options.kept.write_text(json.dumps(known, indent=1))
+    known["limits"] = limits(servers["tenon"], known["limits"])
+    options.kept.write_text(json.dumps(known, indent=1))
     for server in servers.values():
         server.ask("stop")
     return wrong

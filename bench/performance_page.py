@@ -4,6 +4,8 @@ import re
 import statistics
 from xml.sax.saxutils import escape
 
+from performance_rows import WHY
+
 PEERS = {"torch": "PyTorch", "compiled": "torch.compile", "numpy": "NumPy", "jax": "JAX"}
 COLOURS = {"torch": "#d9822b", "compiled": "#8a5a2b", "numpy": "#3f7cac", "jax": "#4f9d69"}
 LEVEL = (0.95, 1.05)   # the ratios between these are no difference
@@ -61,13 +63,19 @@ def summary(rows, used):
 
 
 def cells_of(row, used):
-    return [f"{row['ratio'][p]:.2f}" if p in row["ratio"] else "" for p in used]
+    ratios = [row["ratio"].get(p) for p in used]
+    return ["" if r is None else f"**{r:.2f}**" if r < LEVEL[0] else f"{r:.2f}" for r in ratios]
 
 
 def slower(rows, used):
-    found = sorted((min(row["ratio"][p] for p in used if p in row["ratio"]), row["group"], row["name"], row) for row in rows)
-    return table(["row", "Tenon", *(PEERS[p] for p in used)],
-                 [[f"{group}: {name}", duration(row["us"]["tenon"]), *cells_of(row, used)] for least, group, name, row in found if least < LEVEL[0]])
+    found = sorted((min(row["ratio"][p] for p in used if p in row["ratio"]), f"{row['group']}: {row['name']}", row) for row in rows)
+    lines = []
+    for least, title, row in found:
+        if least < LEVEL[0]:
+            why = next((text for pattern, text in WHY if re.search(pattern, title)), "")
+            lines.append([title, duration(row["us"]["tenon"]), *cells_of(row, used), why])
+    head, *rest = table(["row", "Tenon", *(PEERS[p] for p in used), "why, where it is known"], lines).split("\n")
+    return "\n".join([head, rest[0].removesuffix(" ---: |") + " --- |", *rest[1:]])
 
 
 def full(rows, used, limits):

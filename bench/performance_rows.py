@@ -290,3 +290,20 @@ gradients("max_pool 3x3 by 2", "x = randn(32, 64, 56, 56); v = randn(32, 64, 28,
           "jax.lax.reduce_window(x, -xp.inf, jax.lax.max, (1, 1, 3, 3), (1, 1, 2, 2), [(0, 0), (0, 0), (1, 1), (1, 1)])")
 gradients("avg_pool 2x2", "x = randn(64, 32, 32, 32); v = randn(64, 32, 16, 16)", "F.avg_pool2d(<x>, 2)",
           "(jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 1, 2, 2), (1, 1, 2, 2), 'VALID') / 4)")
+
+# --- what is known about rows that may be slower than another library's: a pattern of "group: name", and what the page says
+
+READER = "half of it is the reader of programs; 20 operations on 16 elements take 7 µs in C++ (`bench_small.cpp`)"
+WHY = [
+    (r"order: sort", "a stable radix sort that carries places along; NumPy sorts the values alone"),
+    (r"cdist", "it subtracts, where products lose digits of near points ([graph](graph.md))"),
+    (r"chain of 9, float16", "operations go through float32 and back; the CPU's own arithmetic in float16 is not used"),
+    (r"depthwise", "vectors along lines of 28 elements, with a guard for each place of the window"),
+    (r"transposed 3x3 by 2|Gradients.*3x3 by 2, 64", "a step of 2 becomes four convolutions in one, whose weights are padded with zeros, and a copy"),
+    (r"Gradients.*max_pool 3x3 by 2", "windows overlap: nine planes of gradients are stored and added"),
+    (r"x \*\* ", "computed to half an ulp ([math](math.md)); NumPy's is within one"),
+    (r"x\.t\(\) @ y", "the left operand is turned first, in a pass of its own"),
+    (r"bincount", "the minimum and the maximum, and as many ones as there are elements, are passes of their own"),
+    (r"cumsum", "an addition an element more, so that every device has the same bits ([kernel](kernel.md))"),
+    (r"on 16 elements|9, 1,000$|Products: 32 x 32|Products: 64 x 64$", READER),
+]
