@@ -5,6 +5,10 @@
 #include <cmath>
 #include <cstring>
 
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
 namespace BASELINE {
 namespace {
 
@@ -110,6 +114,27 @@ void matmul(const float* __restrict a, const float* __restrict b, float* __restr
     for (int64_t l = 0; l < k; ++l)
       for (int64_t j = 0; j < n; ++j) out[i * n + j] += a[i * k + l] * b[l * n + j];
   }
+}
+
+void copy_past_caches(const float* x, float* out, int64_t count) {
+#ifdef __SSE__
+  for (int64_t i = 0; i < count; i += 4) _mm_stream_ps(out + i, _mm_loadu_ps(x + i));
+  _mm_sfence();
+#else
+  std::memcpy(out, x, static_cast<size_t>(count) * sizeof(float));
+#endif
+}
+
+int64_t fma_chains(int64_t repeats) {
+  constexpr int kChains = 16;    // enough that none waits for its last result
+  volatile float factor = 0.5f;  // not known to the compiler
+  const Floats a = Floats{} + factor;
+  Floats chains[kChains];
+  for (Floats& chain : chains) chain = Floats{} + factor;  // read anew: not known to be equal
+  for (int64_t i = 0; i < repeats; ++i)
+    for (Floats& chain : chains) chain = chain * a + a;
+  for (const Floats& chain : chains) factor = factor + chain[0];
+  return repeats * kChains * kLanes * 2;
 }
 
 }  // namespace BASELINE

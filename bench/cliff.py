@@ -16,91 +16,14 @@ import os
 import random
 import re
 import statistics
-import subprocess
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../scripts/print"))
 import make_functions  # the reader of frontend/functions.def
-RECYCLED = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.hugetlb=1"
+import peers
+
 SLOW, SHORT = 0.8, 30.0   # a ratio; microseconds
-
-
-# --- PyTorch's process: the same commands as calls.cpp
-
-def serve(threads):
-    import torch
-    torch.set_num_threads(threads)
-    names = {"torch": torch, "F": torch.nn.functional}
-    variables = {}
-
-    def tensors_of(value):
-        if isinstance(value, torch.Tensor):
-            return [value]
-        return [t for item in value for t in tensors_of(item)] if isinstance(value, (list, tuple)) else []
-
-    def summary(value):
-        text = ""
-        for t in tensors_of(value):
-            x = t.detach().to(torch.float64)
-            text += "[" + "".join(f"{n}," for n in x.shape) + "] " + f"{int(x.isnan().sum())} "
-            text += f"{float(torch.where(x.isfinite(), x.abs(), torch.zeros_like(x)).sum()):e} "
-        return text
-
-    def answer(command, rest):
-        if command == "clear":
-            variables.clear()
-            return "ok"
-        if command == "let":
-            name, program = rest.split(" ", 1)
-            variables[name] = eval(program, names, variables)
-            return "ok"
-        if command == "run":
-            return summary(eval(program_of(rest), names, variables))
-        limit, program = rest.split(" ", 1)
-        code = program_of(program)
-        runs, start = 0, time.perf_counter()
-        while True:
-            eval(code, names, variables)
-            runs += 1
-            if time.perf_counter() - start > float(limit):
-                return f"{(time.perf_counter() - start) / runs * 1e6:f}"
-
-    def program_of(text):
-        return compile(text.strip(), "draw", "eval")
-
-    for line in sys.stdin:
-        command, _, rest = line.strip().partition(" ")
-        if command == "stop":
-            break
-        try:
-            text = answer(command, rest)
-        except Exception as e:
-            text = "error: " + " ".join(str(e).split())
-        print(text, flush=True)
-
-
-class Server:
-    def __init__(self, command, **environment):
-        self.command, self.environment = command, {**os.environ, **environment}
-        self.start()
-
-    def start(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                        env=self.environment)
-
-    def ask(self, line):
-        try:
-            self.process.stdin.write(line + "\n")
-            self.process.stdin.flush()
-            text = self.process.stdout.readline()
-        except BrokenPipeError:
-            text = ""
-        if not text:
-            self.start()
-            return "error: the process ended"
-        return text.strip()
 
 
 # --- draws
@@ -670,13 +593,9 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--report", default="")
-    parser.add_argument("--serve", action="store_true")
     options = parser.parse_args()
-    if options.serve:
-        return serve(options.threads)
-    threads = str(options.threads)
-    servers = {"torch": Server([sys.executable, __file__, "-", "--serve", "--threads", threads], GLIBC_TUNABLES=RECYCLED, OMP_NUM_THREADS=threads),
-               "tenon": Server([options.program], TENON_THREADS=threads)}
+    servers = {"torch": peers.peer("torch", options.threads),
+               "tenon": peers.Server([options.program], TENON_THREADS=str(options.threads))}
     makers = makers_of([n for n in options.only.split(",") if n])
     rng = random.Random(options.seed)
     ratios, slow, wrong, refused, tries = [], [], [], {}, 0

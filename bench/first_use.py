@@ -17,6 +17,8 @@ import subprocess
 import sys
 import time
 
+from peers import RECYCLED
+
 # name: (setup, PyTorch, NumPy); `numbers(*shape)`, `mixed(*shape)` and `rows(count, *shape)` as in bench_first_use.cpp.
 # None: NumPy has no such function.
 ROWS = {
@@ -112,7 +114,6 @@ ROWS = {
                       "        m[i] = v * i\n"
                       "    return m", "write()", "write()"),
 }
-RECYCLED = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.hugetlb=1"
 
 
 def serve(library, threads):

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Training in Tenon and in PyTorch, eager and torch.compile, in one interleaved run.
 
-    bench/train.py BENCH_TRAIN [--threads N] [--rounds N] [--best] [ROW ...]
+    bench/train.py BENCH_TRAIN [--threads N] [--rounds N] [--best] [--eager] [ROW ...]
 
 BENCH_TRAIN is the program built from bench_train.cpp. Each contestant trains in a process of its own; they take turns in an
 order drawn anew each round. "recycled" is PyTorch that keeps the memory that it freed (malloc's trim_threshold), so that no
 page fault counts against it. Printed: Tenon's milliseconds, and how many times as long the others take, the median of the
 rounds' ratios; with --best the quickest of all rounds counts, as on a machine with other work. Then the row iris_cold: from
 the start of a process, with an empty cache, to the 100th epoch of the tutorial, imports included; and the most memory that a
-process has after cnn_256 alone. torch.compile is left out where it cannot compile. Ends with 1 if a loss is wrong."""
+process has after cnn_256 alone. torch.compile is left out where it cannot compile, and with --eager. Ends with 1 if a loss is wrong."""
 import argparse
 import os
 import random
@@ -18,8 +18,9 @@ import sys
 import tempfile
 import time
 
+from peers import RECYCLED
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-RECYCLED = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.hugetlb=1"
 ROWS = ["iris_epoch", "mlp_64", "cnn_64", "cnn_256", "adam_1e7"]
 CHECKED = {"iris_epoch": 10, "mlp_64": 5, "cnn_64": 5, "cnn_256": 5, "adam_1e7": 3}
 
@@ -158,6 +159,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--best", action="store_true")
+    parser.add_argument("--eager", action="store_true")
     parser.add_argument("--serve", choices=["torch", "compiled"])
     parser.add_argument("--iris", action="store_true")
     options = parser.parse_intermixed_args()
@@ -172,6 +174,8 @@ def main():
                 "torch": (here + ["--serve", "torch"], {"OMP_NUM_THREADS": threads}),
                 "recycled": (here + ["--serve", "torch"], {"OMP_NUM_THREADS": threads, "GLIBC_TUNABLES": RECYCLED}),
                 "compiled": (here + ["--serve", "compiled"], {"OMP_NUM_THREADS": threads, "GLIBC_TUNABLES": RECYCLED})}
+    if options.eager:
+        del commands["compiled"]
     others = [name for name in commands if name != "tenon"]
     ratio = lambda ours, theirs: (min(theirs) / min(ours) if options.best
                                   else statistics.median(b / a for a, b in zip(ours, theirs)))

@@ -2,7 +2,8 @@
 # Builds and runs every benchmark and prints one table; the rows also go to build/release/bench.json, one object a line.
 # Usage: bench.sh [NAME...]   (elementwise, softmax, reduce, matmul, compile, record, small)
 # bench_first_use and bench_train have drivers of their own, beside PyTorch and NumPy: bench/first_use.py, bench/train.py.
-# bench_calls is driven by bench/cliff.py: random calls of all functions beside PyTorch, to find those that are slower.
+# bench_calls is driven by bench/cliff.py: random calls of all functions beside PyTorch, to find those that are slower,
+# and by bench/performance.py, which writes docs/performance.md.
 # bench_many has no targets yet: it prints what graphs of many roots and operands cost.
 # Installs what the comparisons need: NumPy and OpenBLAS.
 source "$(dirname "$0")/common.sh"

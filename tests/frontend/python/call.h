@@ -29,8 +29,10 @@
 // call Unsupported: nothing is ignored silently.
 #pragma once
 
+#include <bitset>
 #include <functional>
 #include <set>
+#include <unordered_map>
 
 #include "frontend/python/value.h"
 
@@ -38,10 +40,20 @@ namespace python {
 
 using Ints = std::vector<int64_t>;
 
+// Which arguments by place were read.
+class Places {
+ public:
+  void insert(size_t i) { read_.set(i); }
+  bool contains(size_t i) const { return read_[i]; }
+
+ private:
+  std::bitset<256> read_;
+};
+
 struct Call {
   std::vector<Value> positional;
   std::map<std::string, Value> named;
-  mutable std::set<size_t> used_positions = {};
+  mutable Places used_positions = {};
   mutable std::set<std::string> used_names = {};
 
   // Argument number i, or by name; null where it is missing or None. kNamed for arguments without a position.
@@ -80,7 +92,7 @@ std::vector<tenon::Tensor> tensors_of(const Value& v);
 tenon::Device to_device(const Value& v);
 
 using Function = std::function<Value(const Call&)>;
-using Table = std::map<std::string, Function>;
+using Table = std::unordered_map<std::string, Function>;
 
 const Table& table();
 Value call_function(const std::string& name,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 #include "frontend/python/call.h"
 #include "frontend/python/parse.h"
@@ -66,25 +67,25 @@ Value arithmetic(const std::string& op, const Value& a, const Value& b) {
 
 // --- operators
 
-const std::map<std::string, std::string> kOperators = {{"+", "add"},
-                                                       {"-", "sub"},
-                                                       {"*", "mul"},
-                                                       {"/", "div"},
-                                                       {"//", "floor_divide"},
-                                                       {"%", "remainder"},
-                                                       {"**", "pow"},
-                                                       {"@", "matmul"},
-                                                       {"==", "eq"},
-                                                       {"!=", "ne"},
-                                                       {"<", "lt"},
-                                                       {"<=", "le"},
-                                                       {">", "gt"},
-                                                       {">=", "ge"},
-                                                       {"&", "bitwise_and"},
-                                                       {"|", "bitwise_or"},
-                                                       {"^", "bitwise_xor"},
-                                                       {"<<", "bitwise_left_shift"},
-                                                       {">>", "bitwise_right_shift"}};
+const std::unordered_map<std::string, std::string> kOperators = {{"+", "Tensor.add"},
+                                                                 {"-", "Tensor.sub"},
+                                                                 {"*", "Tensor.mul"},
+                                                                 {"/", "Tensor.div"},
+                                                                 {"//", "Tensor.floor_divide"},
+                                                                 {"%", "Tensor.remainder"},
+                                                                 {"**", "Tensor.pow"},
+                                                                 {"@", "Tensor.matmul"},
+                                                                 {"==", "Tensor.eq"},
+                                                                 {"!=", "Tensor.ne"},
+                                                                 {"<", "Tensor.lt"},
+                                                                 {"<=", "Tensor.le"},
+                                                                 {">", "Tensor.gt"},
+                                                                 {">=", "Tensor.ge"},
+                                                                 {"&", "Tensor.bitwise_and"},
+                                                                 {"|", "Tensor.bitwise_or"},
+                                                                 {"^", "Tensor.bitwise_xor"},
+                                                                 {"<<", "Tensor.bitwise_left_shift"},
+                                                                 {">>", "Tensor.bitwise_right_shift"}};
 
 // A number on the left of a tensor: C++'s operators, as far as there are any.
 Value reversed(const std::string& op, const Scalar& x, const Tensor& y) {
@@ -103,7 +104,7 @@ Value reversed(const std::string& op, const Scalar& x, const Tensor& y) {
 
 Value binary(const std::string& op, const Value& a, const Value& b) {
   if (is_number(a) && is_number(b)) return arithmetic(op, a, b);
-  if (a.is<Tensor>()) return call_function("Tensor." + kOperators.at(op), {{a, b}, {}});
+  if (a.is<Tensor>()) return call_function(kOperators.at(op), {{a, b}, {}});
   if (is_number(a) && b.is<Tensor>()) return reversed(op, to_scalar(a), b.as<Tensor>());
   if (a.is<std::string>() && op == "+") return a.as<std::string>() + b.as<std::string>();
   if (a.is<List>() && op == "+") {
@@ -402,7 +403,7 @@ class Interpreter {
   void augmented(const Node& n) {
     const Node& target = *n.children[0];
     const Value old = evaluate(target), v = child(n, 1);
-    if (old.is<Tensor>()) assign(target, call_function("Tensor." + kOperators.at(n.text) + "_", {{old, v}, {}}));
+    if (old.is<Tensor>()) assign(target, call_function(kOperators.at(n.text) + "_", {{old, v}, {}}));
     else assign(target, binary(n.text, old, v));
   }
 
