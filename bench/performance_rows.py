@@ -296,9 +296,7 @@ gradients("avg_pool 2x2", "x = randn(64, 32, 32, 32); v = randn(64, 32, 16, 16)"
 READER = "half of it is the reader of programs; 20 operations on 16 elements take 7 µs in C++ (`bench_small.cpp`)"
 WHY = [
     (r"order: sort", "a stable radix sort that carries places along; NumPy sorts the values alone"),
-    (r"cdist", "it subtracts, where products lose digits of near points ([graph](graph.md))"),
     (r"chain of 9, float16", "operations go through float32 and back; the CPU's own arithmetic in float16 is not used"),
-    (r"depthwise", "vectors along lines of 28 elements, with a guard for each place of the window"),
     (r"transposed 3x3 by 2|Gradients.*3x3 by 2, 64", "a step of 2 becomes four convolutions in one, whose weights are padded with zeros, and a copy"),
     (r"Gradients.*max_pool 3x3 by 2", "windows overlap: nine planes of gradients are stored and added"),
     (r"x \*\* ", "computed to half an ulp ([math](math.md)); NumPy's is within one"),
