@@ -2,6 +2,7 @@
 #include "codegen/bytecode/bytecode.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -9,9 +10,11 @@
 #include <set>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 
 #include "codegen/bytecode/handlers.h"
 #include "codegen/executable.h"
+#include "ir/base/mix.h"
 #include "passes/schedule/branches.h"
 
 namespace tenon::codegen {
@@ -255,13 +258,22 @@ class Translator {
   }
 
  private:
-  // What of a computation decides its value: an operand is a value's number and one, or minus the place of what is given.
+  // What of a computation decides its value: an operand is a value's number and one, or minus the place of what is given, and a type.
   struct Computation {
     Op op;
     DType dtype;
     int16_t lanes;
-    std::vector<int32_t> operands;
-    friend auto operator<=>(const Computation&, const Computation&) = default;
+    std::array<int32_t, bytecode::kOperands> operands = {};
+    std::array<DType, bytecode::kOperands> from = {};  // a value may have its bits from one of another type
+    friend bool operator==(const Computation&, const Computation&) = default;
+  };
+  struct Hash {
+    size_t operator()(const Computation& c) const {
+      uint64_t hash = ir::mix(static_cast<uint64_t>(c.op), static_cast<uint64_t>(c.dtype) << 16 | static_cast<uint16_t>(c.lanes));
+      for (size_t i = 0; i < c.operands.size(); ++i)
+        hash = ir::mix(hash, static_cast<uint64_t>(c.operands[i]) << 8 | static_cast<uint64_t>(c.from[i]));
+      return hash;
+    }
   };
 
   VType type(ValueId v) const { return tree_.values[v]; }
@@ -301,7 +313,7 @@ class Translator {
   // A value that is another one, or the lower half of it, has no place of its own; nor has what was computed before, in this block or
   // around it, nor what is read from a register, as long as the register is not set.
   void share(const std::vector<Stmt>& list) {
-    std::vector<std::map<Computation, ValueId>::iterator> here;
+    std::vector<Computation> here;
     for (size_t k = 0; k < list.size(); ++k) {
       const Stmt& s = list[k];
       if (s.kind == StmtKind::Let && !s.args.empty() && place_[s.result] < 0) {
@@ -311,7 +323,7 @@ class Translator {
         else if (is_pure(s)) {
           const auto [known, fresh] = computed_.try_emplace(computation(s), s.result);
           if (fresh) {
-            here.push_back(known);
+            here.push_back(known->first);
           } else {
             root_[s.result] = known->second;
             uses_[known->second] += uses_[s.result];
@@ -322,17 +334,21 @@ class Translator {
       share(s.body);
       share(s.orelse);
     }
-    for (const auto& it : here) computed_.erase(it);
+    for (const Computation& c : here) computed_.erase(c);
   }
 
   // Gives the same whenever its operands are the same.
   bool is_pure(const Stmt& s) const {
-    if (std::ranges::any_of(s.args, [&](ValueId v) { return is_register_[root_[v]]; })) return false;
+    if (s.args.size() > bytecode::kOperands || std::ranges::any_of(s.args, [&](ValueId v) { return is_register_[root_[v]]; })) return false;
     return (ir::is_elementwise(s.op) && s.op != Op::Check) || s.op == Op::Quotient || s.op == Op::Splat || s.op == Op::Ramp;
   }
   Computation computation(const Stmt& s) const {
-    Computation c{s.op, type(s.result).dtype, type(s.result).lanes, {}};
-    for (const ValueId v : s.args) c.operands.push_back(is_given(v) ? -place_[v] : root_[v] + 1);
+    Computation c{s.op, type(s.result).dtype, type(s.result).lanes};
+    for (size_t i = 0; i < s.args.size(); ++i) {
+      const ValueId v = s.args[i];
+      c.operands[i] = is_given(v) ? -place_[v] : root_[v] + 1;
+      c.from[i] = type(v).dtype;
+    }
     return c;
   }
 
@@ -601,7 +617,7 @@ class Translator {
   std::vector<ValueId> root_;  // the value whose place it has
   std::vector<int> uses_;
   std::vector<bool> is_register_;
-  std::map<Computation, ValueId> computed_;                            // around the block at hand
+  std::unordered_map<Computation, ValueId, Hash> computed_;            // around the block at hand
   std::vector<int32_t> place_;                                         // -1: none now
   std::map<std::tuple<uint64_t, DType, int16_t>, int32_t> constants_;  // their places
   std::map<ValueId, uint64_t> bits_;                                   // of values that are constants

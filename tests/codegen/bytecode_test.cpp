@@ -134,3 +134,45 @@ TEST_CASE("bytecode: a loop that does more than multiply-adds is none of them") 
     CHECK(bytecode->slowdown() > 10);
   }
 }
+
+TEST_CASE("bytecode: a value whose bits are another's is not taken for it") {
+  const ir::LoopTree tree = ir::parse_looptree(R"(looptree @casts cpu lanes=8 {
+  params x: f32 in, y: f64 out, z: bool out, sizes 1
+  phase all: parallel %0 in 0..s0 {
+    %1 = const 0 : i64
+    %2 = load x[%1] : f32x8
+    %3 = bitcast %2 : i32x8
+    %4 = cast %3 : f64x8
+    %5 = cast %2 : f64x8
+    %6 = sub %4, %5 : f64x8
+    store y[%1], %6
+    %7 = add %2, %2 : f32x8
+    %8 = bitcast %7 : i32x8
+    %9 = lt %2, %7 : boolx8
+    %10 = lt %3, %8 : boolx8
+    %11 = eq %9, %10 : boolx8
+    store z[%1], %11
+  }
+}
+)");
+  const float x[8] = {1.5f, -2, 3, -0.25f, 5, 6, -7, 8};
+  for (const codegen::bytecode::Handlers* handlers : codegen::bytecode::all_handlers()) {
+    const auto bytecode = codegen::Bytecode::of(tree, *handlers);
+    REQUIRE(bytecode);
+    double y[8];
+    bool z[8];
+    const void* const buffers[] = {x, y, z};
+    const int64_t sizes[] = {1};
+    std::vector<std::byte> registers(bytecode->register_bytes() + codegen::kLocalAlign);
+    const auto misplaced = reinterpret_cast<uintptr_t>(registers.data()) % codegen::kLocalAlign;
+    bytecode->run(0, const_cast<void* const*>(buffers), sizes, nullptr, 0, 1, nullptr, registers.data() + codegen::kLocalAlign - misplaced);
+    for (int l = 0; l < 8; ++l) {
+      const float twice = x[l] + x[l];
+      int32_t bits, of_twice;
+      std::memcpy(&bits, &x[l], sizeof bits);
+      std::memcpy(&of_twice, &twice, sizeof of_twice);
+      CHECK(y[l] == double(bits) - double(x[l]));
+      CHECK(z[l] == ((x[l] < twice) == (bits < of_twice)));
+    }
+  }
+}

@@ -537,6 +537,19 @@ TEST_CASE("windows over planes with a border: lines of every width, steps, borde
   check(padded_windows(2, 1, 5, 2, 1, "f32", "sum"));
 }
 
+TEST_CASE("windows over two planes, one with a border along its lines alone: it begins elsewhere for each line") {
+  for (const std::string h : {"12", "40"}) {
+    const std::string tall = h == "12" ? "14" : "42", planes = h == "12" ? "742" : "2226", lines = h == "12" ? "96" : "320";
+    check("graph @g(%x: f32[1,8," + h + ",51], %y: f32[1,8," + h + ",51]) {\n  %0 = const 0.0 : f32[]\n" +
+          "  %1 = pad %x, %0 lo=[0,0,1,1] hi=[0,0,1,1] : f32[1,8," + tall + ",53]\n  %2 = strided %1 sizes=[8,3," + h + ",3,51] strides=[" +
+          planes + ",53,53,1,1] offset=0 : f32[8,3," + h + ",3,51]\n  %3 = permute %2 [0,1,3,2,4] : f32[8,3,3," + h +
+          ",51]\n  %4 = reshape %3 [8,9," + h + ",51] : f32[8,9," + h + ",51]\n  %5 = pad %y, %0 lo=[0,0,0,4] hi=[0,0,0,4] : f32[1,8," + h +
+          ",59]\n  %6 = strided %5 sizes=[" + lines + ",9,51] strides=[59,1,1] offset=0 : f32[" + lines + ",9,51]\n  %7 = reshape %6 [8," +
+          h + ",9,51] : f32[8," + h + ",9,51]\n  %8 = permute %7 [0,2,1,3] : f32[8,9," + h + ",51]\n  %9 = mul %4, %8 : f32[8,9," + h +
+          ",51]\n  %10 = reduce.sum %9 dims=[1] : f32[8,1," + h + ",51]\n  return %10\n}\n");
+  }
+}
+
 TEST_CASE("squares of differences: a contraction that takes them in, of rows and columns of every class") {
   const auto distances = [](int batch, int rows, int columns, int depth, const std::string& dtype) {
     const auto n = [](int x) { return std::to_string(x); };

@@ -138,7 +138,8 @@ void stage(StagedWindows& windows, Plane plane, const Index& begin) {
   windows.planes.push_back(std::move(plane));
 }
 
-// One line axis for all planes, and no more than that beside the lanes.
+// One line axis for all planes, and no more than that beside the lanes. A plane that has no border along it begins in the same place for
+// all lines: it is staged once.
 bool find_line(StagedWindows& windows) {
   for (const Plane& plane : windows.planes) {
     for (const PlaneDim& d : plane.dims) {
@@ -147,7 +148,10 @@ bool find_line(StagedWindows& windows) {
       windows.line = d.axis;
     }
   }
-  return true;
+  return std::ranges::none_of(windows.planes, [&](const Plane& plane) {
+    const auto axes = windows.kernel.instr(plane.begin).index.axes();
+    return std::ranges::find(axes, windows.line) != axes.end();
+  });
 }
 
 std::vector<int> planes_axes(const ir::Kernel& kernel, const StagedWindows& windows) {
