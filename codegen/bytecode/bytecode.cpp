@@ -85,6 +85,7 @@ namespace {
 constexpr int32_t kMostBytes = 1 << 18;  // of a register file
 constexpr int32_t kWord = 8;
 constexpr VType kIndex{DType::I64, 1};
+constexpr VType kTruths{DType::Bool, kChunk};  // in each lane of any vector
 
 // About, see slowdown().
 constexpr double kSlowdown = 25, kSlowdownOfProducts = 5;
@@ -122,7 +123,8 @@ struct ProductLoop {
   DType element;
   int lanes;
   std::vector<const Stmt*> indices;      // in order
-  bool are_even;                         // each index grows by the same amount each time
+  std::set<ValueId> growing;             // those that are not the same in each iteration, and the loop's own
+  bool is_even;                          // each index grows by the same amount each time, and no load has a mask
   std::vector<const Stmt*> left, right;  // loads of elements, by row; of vectors, by column
   std::vector<ValueId> registers;        // by row, then by column
 
@@ -139,8 +141,7 @@ class ProductLoopFinder {
     }
     if (left_.empty() || sums_.size() != left_.size() * right_.size() || set_ != sums_.size()) return std::nullopt;
     const Stmt& vector = *right_[0];
-    ProductLoop result{
-        tree_.values[vector.result].dtype, tree_.values[vector.result].lanes, std::move(indices_), are_even_, left_, right_, {}};
+    ProductLoop result{type(vector.result).dtype, type(vector.result).lanes, indices_, growing_, is_even_, left_, right_, {}};
     for (const Stmt* row : left_) {
       for (const Stmt* column : right_) {
         const auto sum = sums_.find({row, column});
@@ -184,16 +185,21 @@ class ProductLoopFinder {
   }
 
   bool add_load(const Stmt& s) {
-    if (s.mask >= 0 || s.strided || type(s.args[0]) != kIndex) return false;
+    if (s.strided || type(s.args[0]) != kIndex) return false;
+    if (s.mask >= 0) {
+      const auto makes_mask = [&](const Stmt& other) { return other.result == s.mask; };
+      if (type(s.result).lanes == 1 || std::ranges::any_of(loop_.body, makes_mask)) return false;
+      is_even_ = false;
+    }
     return loads_.emplace(s.result, &s).second;
   }
 
   bool add_index(const Stmt& s) {
     if (type(s.result) != kIndex || std::ranges::any_of(s.args, [&](ValueId v) { return type(v) != kIndex; })) return false;
-    if (!ir::is_elementwise(s.op) && s.op != Op::Quotient) return false;
     const auto growing = std::ranges::count_if(s.args, [&](ValueId v) { return growing_.contains(v); });
+    if (!ir::is_elementwise(s.op) && (s.op != Op::Quotient || growing > 0)) return false;
     const bool is_even = s.op == Op::Add || s.op == Op::Sub || (s.op == Op::Mul && growing < 2);
-    are_even_ = are_even_ && (growing == 0 || is_even);
+    is_even_ = is_even_ && (growing == 0 || is_even);
     if (growing > 0) growing_.insert(s.result);
     indices_.push_back(&s);
     return true;
@@ -213,14 +219,14 @@ class ProductLoopFinder {
 
   const Stmt& loop_;
   const ir::LoopTree& tree_;
-  std::set<ValueId> growing_;  // indices that are not the same in each iteration
+  std::set<ValueId> growing_;
   std::vector<const Stmt*> indices_, left_, right_;
   std::map<ValueId, const Stmt*> loads_, elements_;              // elements_: in each lane
   std::map<ValueId, ValueId> reads_, made_;                      // registers whose values they are
   std::map<std::pair<const Stmt*, const Stmt*>, ValueId> sums_;  // by row and column
   std::set<ValueId> registers_;
   size_t set_ = 0;
-  bool are_even_ = true;
+  bool is_even_ = true;
 };
 std::optional<ProductLoop> ProductLoop::of(const Stmt& loop, const ir::LoopTree& tree) { return ProductLoopFinder(loop, tree).run(); }
 
@@ -295,7 +301,9 @@ class Translator {
   void place_given(const Stmt& s) {
     if (s.kind == StmtKind::Size) place_[s.result] = program_.sizes + kWord * s.slot;
     if (s.kind == StmtKind::For) {  // what product_loop needs
-      for (const int64_t number : {s.step, int64_t{0}, int64_t{1}}) constant(static_cast<uint64_t>(number), kIndex);
+      constant(static_cast<uint64_t>(s.step), kIndex);
+      constant(0, kIndex);
+      constant(1, kTruths);
     }
     if (s.kind != StmtKind::Let) return;
     if (s.op == Op::Scalar) place_[s.result] = program_.scalars + kWord * s.slot;
@@ -470,7 +478,9 @@ class Translator {
   void loop(const Stmt& s) {
     if (type(s.result) != kIndex) throw NoHandler();
     if (const std::optional<ProductLoop> product = ProductLoop::of(s, tree_)) {
-      if (const bytecode::Handler run = h_.multiply_adds(product->element, product->lanes)) return product_loop(s, *product, run);
+      const bytecode::Handler run = h_.multiply_adds(product->element, product->lanes, product->is_even);
+      const auto can_list = [&](const Stmt* index) { return !product->growing.contains(index->result) || list_handler(*index); };
+      if (run && (product->is_even || std::ranges::all_of(product->indices, can_list))) return product_loop(s, *product, run);
     }
     const int32_t at = place(s.result), end = place(s.args[1]);
     const size_t begin = emit({.run = h_.begin_for, .d = at, .a = place(s.args[0]), .b = end});
@@ -480,44 +490,105 @@ class Translator {
     give_back(s.result);
   }
 
-  // All iterations are one instruction if the indices are even: they are computed for the first iteration and for the second, which tells
-  // how they grow. Else an iteration is.
+  // All iterations are one instruction if the loop is even: the indices are computed for the first iteration and for the second, which
+  // tells how they grow. Else as many iterations as a list of indices has are one.
   void product_loop(const Stmt& s, const ProductLoop& product, bytecode::Handler run) {
     const int32_t from = place(s.args[0]), to = place(s.args[1]), at = place(s.result);
     const size_t begin = emit({.run = h_.begin_for, .d = at, .a = from, .b = to});
-    const auto compute_indices = [&] {
-      std::map<ValueId, int32_t> places{{s.result, place(s.result)}};
+    bytecode::MultiplyAdds& m = program_.multiply_adds.emplace_back();
+    for (const ValueId v : product.registers) m.registers.push_back(place(v));
+    if (product.is_even) even_product_loop(s, product, m, run);
+    else listed_product_loop(s, product, m, run);
+    land(begin);
+    if (place_[s.result] >= 0) give_back(s.result);
+  }
+
+  void even_product_loop(const Stmt& s, const ProductLoop& product, bytecode::MultiplyAdds& m, bytecode::Handler run) {
+    const int32_t at = place(s.result);
+    const auto compute_indices = [&](int32_t iteration) {
+      std::map<ValueId, int32_t> places{{s.result, iteration}};
+      place_[s.result] = iteration;
       for (const Stmt* index : product.indices) {
         if (root_[index->result] == index->result) let(*index, places[index->result] = place(index->result));
       }
       for (const auto& [v, p] : places) place_[v] = -1;
       return places;
     };
-    const std::map<ValueId, int32_t> first = compute_indices();
-    std::map<ValueId, int32_t> second;
-    if (product.are_even) {
-      const int32_t step = constant(static_cast<uint64_t>(s.step), kIndex);
-      emit({.run = h_.elementwise(Op::Add, DType::I64, DType::I64, false), .d = place(s.result), .a = at, .b = step});
-      second = compute_indices();
-    }
+    const std::map<ValueId, int32_t> first = compute_indices(at);
+    const int32_t step = constant(static_cast<uint64_t>(s.step), kIndex), later = take(kWord);
+    emit({.run = h_.elementwise(Op::Add, DType::I64, DType::I64, false), .d = later, .a = at, .b = step});
+    const std::map<ValueId, int32_t> second = compute_indices(later);
     const auto operand = [&](const Stmt* load) {
       const ValueId index = root_[load->args[0]];
       if (!first.contains(index)) return bytecode::MultiplyAdds::Operand{kWord * load->buffer, place(index), place(index)};
-      return bytecode::MultiplyAdds::Operand{kWord * load->buffer, first.at(index), product.are_even ? second.at(index) : first.at(index)};
+      return bytecode::MultiplyAdds::Operand{kWord * load->buffer, first.at(index), second.at(index)};
     };
-    bytecode::MultiplyAdds& m = program_.multiply_adds.emplace_back();
     for (const Stmt* load : product.left) m.left.push_back(operand(load));
     for (const Stmt* load : product.right) m.right.push_back(operand(load));
-    for (const ValueId v : product.registers) m.registers.push_back(place(v));
-    if (product.are_even) {
-      emit({.run = run, .a = from, .b = to, .number = s.step, .more = &m});
-    } else {
-      emit({.run = run, .a = constant(0, kIndex), .b = constant(1, kIndex), .number = 1, .more = &m});
-      end_loop(begin, at, to, s.step);
-    }
-    land(begin);
+    emit({.run = run, .a = place(s.args[0]), .b = place(s.args[1]), .number = s.step, .more = &m});
     for (const auto& [v, p] : first) free_[kWord].push_back(p);
     for (const auto& [v, p] : second) free_[kWord].push_back(p);
+  }
+
+  bytecode::Handler list_handler(const Stmt& index) const { return h_.elementwise(index.op, DType::I64, DType::I64, true); }
+
+  // An index that grows is a list of its next values, computed as a vector; what is added to it in each iteration stays beside the list.
+  void listed_product_loop(const Stmt& s, const ProductLoop& product, bytecode::MultiplyAdds& m, bytecode::Handler run) {
+    const VType list{DType::I64, bytecode::kListed};
+    const int32_t at = place(s.result), to = place(s.args[1]);
+    std::map<ValueId, int32_t> lists;
+    std::vector<const Stmt*> listed;
+    const auto list_of = [&](ValueId v) {
+      const auto [it, fresh] = lists.try_emplace(root_[v], 0);
+      if (fresh) emit({.run = h_.splat(kWord), .d = it->second = take(room_of(list)), .a = place(v), .n = list.lanes});
+      return it->second;
+    };
+    struct Sum {
+      ValueId same, growing;
+    };
+    std::map<ValueId, Sum> sums;
+    std::vector<ValueId> same;  // made here
+    std::set<ValueId> within;   // another index
+    for (const Stmt* index : product.indices) {
+      for (const ValueId v : index->args) within.insert(root_[v]);
+    }
+    const auto grows = [&](ValueId v) { return product.growing.contains(v); };
+    lists[s.result] = take(room_of(list));
+    for (const Stmt* index : product.indices) {
+      if (root_[index->result] != index->result) continue;
+      const auto& args = index->args;
+      if (!grows(index->result)) {
+        let(*index, place(index->result));
+        same.push_back(index->result);
+      } else if (index->op == Op::Add && grows(args[0]) != grows(args[1]) && !within.contains(index->result)) {
+        sums[index->result] = grows(args[0]) ? Sum{args[1], args[0]} : Sum{args[0], args[1]};
+      } else {
+        for (const ValueId v : args) list_of(v);
+        lists[index->result] = take(room_of(list));
+        listed.push_back(index);
+      }
+    }
+    const auto operand = [&](const Stmt* load) {
+      const auto sum = sums.find(root_[load->args[0]]);
+      if (sum == sums.end()) return bytecode::MultiplyAdds::Operand{kWord * load->buffer, constant(0, kIndex), list_of(load->args[0])};
+      return bytecode::MultiplyAdds::Operand{kWord * load->buffer, place(sum->second.same), list_of(sum->second.growing)};
+    };
+    for (const Stmt* load : product.left) m.left.push_back(operand(load));
+    for (const Stmt* load : product.right) {
+      m.right.push_back(operand(load));
+      m.right.back().mask = load->mask >= 0 ? place(load->mask) : constant(1, kTruths);
+    }
+    const int32_t step = constant(static_cast<uint64_t>(s.step), kIndex);
+    const size_t first = emit({.run = h_.ramp(kWord), .d = lists.at(s.result), .a = at, .b = step, .n = list.lanes});
+    for (const Stmt* index : listed) {
+      std::array<int32_t, bytecode::kOperands> from = {};
+      for (size_t i = 0; i < index->args.size(); ++i) from.at(i) = lists.at(root_[index->args[i]]);
+      emit({.run = list_handler(*index), .d = lists.at(index->result), .a = from[0], .b = from[1], .c = from[2], .n = chunks_of(list)});
+    }
+    emit({.run = run, .a = at, .b = to, .number = s.step, .more = &m});
+    end_loop(first - 1, at, to, s.step * bytecode::kListed);
+    for (const ValueId v : same) give_back(v);
+    for (const auto& [v, p] : lists) free_[room_of(list)].push_back(p);
   }
   void end_loop(size_t begin, int32_t at, int32_t to, int64_t step) {
     const auto back = static_cast<int32_t>(begin + 1) - static_cast<int32_t>(code_->size());

@@ -40,17 +40,19 @@ struct Access {  // of a load or a store
   enum Kind : uint8_t { Together, Strided, Indexed, IndexedNarrow } kind;  // Indexed: by i64; IndexedNarrow: by i32
 };
 
-// What an inner loop of a product does, all its iterations by one instruction: for each row and column
+// What an inner loop of a product does, many iterations by one instruction: for each row and column
 //   registers[row][column] = fma(left[row] in each lane, right[column], registers[row][column])
-// An operand is read from the buffer whose address is at `buffer`, at an index that grows by the same amount each time: at `first` is the
-// first one, at `second` the second.
+// An operand is read from the buffer whose address is at `buffer`. Even: its index grows by the same amount each time; at `first` is the
+// first one, at `more` the second, and all iterations are done. Else at `more` is what the next kListed iterations add to what is at
+// `first`, as many iterations are done at most, and of a vector those elements are read whose bool at `mask` is true; the others are 0.
 struct MultiplyAdds {
   struct Operand {
-    int32_t buffer, first, second;
+    int32_t buffer, first, more, mask = 0;
   };
   std::vector<Operand> left, right;  // elements; vectors
   std::vector<int32_t> registers;    // by row, then by column
 };
+constexpr int kListed = 32;
 
 struct Handlers {
   // Null: there is none. `many`: in chunks of 64 bytes, else of one lane.
@@ -68,7 +70,7 @@ struct Handlers {
   Handler begin_for, end_for;              // d = a, on if it is below b, else to `to`; d += number, back to `to` if it is below b
   Handler jump_unless, jump, end;          // a: a bool
   Handler jump_unless_any;                 // a: a bool of n lanes
-  Handler (*multiply_adds)(ir::DType type, int lanes);  // more: MultiplyAdds; from a to below b by `number`
+  Handler (*multiply_adds)(ir::DType type, int lanes, bool even);  // more: MultiplyAdds; from a to below b by `number`
 };
 
 std::vector<const Handlers*> all_handlers();  // those that this machine can execute, the fastest last

@@ -1,5 +1,5 @@
-// Loops of multiply-adds, which bytecode does by one instruction: tiles of any number of rows and columns, indices that grow evenly and that
-// do not, loops that run never, once and often; and loops that look like one and are none.
+// Loops of multiply-adds, which bytecode does by few instructions: tiles of any number of rows and columns, indices that grow evenly and that
+// do not, vectors under a mask, loops that run never, once and often; and loops that look like one and are none.
 #include "codegen/bytecode/bytecode.h"
 
 #include <doctest/doctest.h>
@@ -21,18 +21,22 @@ struct Tile {
   int rows, columns, lanes, step;
   const char* type;
   bool even;              // else an element's index is a remainder
+  bool masked = false;    // the last two lanes of each vector are not read
   const char* more = "";  // one more statement in the loop, before the last
 };
 
 // y[r][c][lane] += sum of a[.. k ..] * b[.. k ..] for k in s0..s1; each row's elements lie 100 further on, each column's vectors 1,000.
 std::string tile_text(const Tile& c) {
-  int next = 10;
+  int next = 14;
   const auto fresh = [&] { return "%" + std::to_string(next++); };
-  const std::string vector = std::string(c.type) + "x" + std::to_string(c.lanes);
+  const std::string lanes = std::to_string(c.lanes), vector = std::string(c.type) + "x" + lanes;
   std::string text = "looptree @tile cpu lanes=" + std::to_string(c.lanes) + " {\n  params a: " + c.type + " in, b: " + c.type +
                      " in, y: " + c.type + " out, sizes 3\n  phase tiles: parallel %0 in 0..s2 {\n" +
-                     "    %1 = size s0 : i64\n    %2 = size s1 : i64\n    %3 = const 7 : i64\n    %4 = const " + std::to_string(c.lanes) +
-                     " : i64\n    %5 = const 0.5 : " + vector + "\n";
+                     "    %1 = size s0 : i64\n    %2 = size s1 : i64\n    %3 = const 7 : i64\n    %4 = const " + lanes +
+                     " : i64\n    %5 = const 0.5 : " + vector +
+                     "\n    %7 = const 2635249153387078803 : i64\n    %8 = const 0 : i32\n    %9 = const 1 : i32\n    %10 = const " +
+                     std::to_string(c.lanes - 2) + " : i32\n    %11 = ramp %8, %9 : i32x" + lanes + "\n    %12 = splat %10 : i32x" + lanes +
+                     "\n    %13 = lt %11, %12 : boolx" + lanes + "\n";
   std::vector<std::string> vars;
   for (int i = 0; i < c.rows * c.columns; ++i) {
     vars.push_back(fresh());
@@ -47,7 +51,7 @@ std::string tile_text(const Tile& c) {
       text += "      " + index + " = add %6, " + offset + " : i64\n";
     } else {
       const std::string quotient = fresh(), product = fresh(), rest = fresh();
-      text += "      " + quotient + " = quotient %6, %3 : i64\n      " + product + " = mul " + quotient + ", %3 : i64\n      " + rest +
+      text += "      " + quotient + " = mulhi %6, %7 : i64\n      " + product + " = mul " + quotient + ", %3 : i64\n      " + rest +
               " = sub %6, " + product + " : i64\n      " + index + " = add " + rest + ", " + offset + " : i64\n";
     }
     text +=
@@ -58,7 +62,8 @@ std::string tile_text(const Tile& c) {
         const std::string scaled = fresh(), start = fresh(), at = fresh();
         column = fresh();
         text += "      " + scaled + " = mul %6, %4 : i64\n      " + start + " = const " + std::to_string(1000 * j) + " : i64\n      " + at +
-                " = add " + scaled + ", " + start + " : i64\n      " + column + " = load b[" + at + "] : " + vector + "\n";
+                " = add " + scaled + ", " + start + " : i64\n      " + column + " = load b[" + at + "]" + (c.masked ? " mask %13" : "") +
+                " : " + vector + "\n";
       }
       const std::string& var = vars[static_cast<size_t>(r * c.columns + j)];
       const std::string sum = fresh(), result = fresh();
@@ -87,7 +92,8 @@ void check_tile(const Tile& c, int64_t from, int64_t to) {
         T sum = T(0.5);
         for (int64_t k = from; k < to; k += c.step) {
           const auto at = static_cast<size_t>((c.even ? k : k % 7) + 100 * r);
-          sum = std::fma(a[at], b[static_cast<size_t>(k * c.lanes + 1000 * j + l)], sum);
+          const T x = c.masked && l >= c.lanes - 2 ? T(0) : b[static_cast<size_t>(k * c.lanes + 1000 * j + l)];
+          sum = std::fma(a[at], x, sum);
         }
         wanted.push_back(sum);
       }
@@ -96,7 +102,8 @@ void check_tile(const Tile& c, int64_t from, int64_t to) {
   for (const codegen::bytecode::Handlers* handlers : codegen::bytecode::all_handlers()) {
     const auto bytecode = codegen::Bytecode::of(tree, *handlers);
     REQUIRE(bytecode);
-    const bool is_one = handlers->multiply_adds(c.type == std::string("f32") ? ir::DType::F32 : ir::DType::F64, c.lanes) != nullptr;
+    const bool is_one =
+        handlers->multiply_adds(c.type == std::string("f32") ? ir::DType::F32 : ir::DType::F64, c.lanes, c.even && !c.masked) != nullptr;
     CHECK((bytecode->slowdown() < 10) == (is_one && *c.more == 0));
     std::vector<T> got(wanted.size());
     void* const buffers[] = {a.data(), b.data(), got.data()};
@@ -111,24 +118,24 @@ void check_tile(const Tile& c, int64_t from, int64_t to) {
 
 }  // namespace
 
-TEST_CASE("bytecode: a loop of multiply-adds is one instruction") {
-  for (const bool even : {true, false}) {
+TEST_CASE("bytecode: a loop of multiply-adds is few instructions") {
+  for (const auto& [even, masked] : {std::pair(true, false), std::pair(false, false), std::pair(true, true), std::pair(false, true)}) {
     for (const int rows : {1, 2, 3, 5, 8, 11}) {
       for (const int columns : {1, 2, 3, 4, 5}) {
-        for (const auto& [from, to] : {std::pair(0, 0), std::pair(3, 4), std::pair(2, 40)}) {
-          check_tile<float>({rows, columns, 16, 1, "f32", even}, from, to);
-          check_tile<float>({rows, columns, 8, 3, "f32", even}, from, to);
+        for (const auto& [from, to] : {std::pair(0, 0), std::pair(3, 4), std::pair(2, 34), std::pair(2, 75)}) {
+          check_tile<float>({rows, columns, 16, 1, "f32", even, masked}, from, to);
+          check_tile<float>({rows, columns, 8, 3, "f32", even, masked}, from, to);
         }
-        check_tile<double>({rows, columns, 8, 1, "f64", even}, 1, 33);
-        check_tile<double>({rows, columns, 4, 2, "f64", even}, 1, 33);
+        check_tile<double>({rows, columns, 8, 1, "f64", even, masked}, 1, 67);
+        check_tile<double>({rows, columns, 4, 2, "f64", even, masked}, 1, 67);
       }
     }
   }
 }
 
 TEST_CASE("bytecode: a loop that does more than multiply-adds is none of them") {
-  for (const char* more : {"      store y[%6], %5\n", "      set %10, %5\n      set %10, %5\n"}) {
-    Tile c{2, 1, 16, 1, "f32", true, more};
+  for (const char* more : {"      store y[%6], %5\n", "      set %14, %5\n      set %14, %5\n"}) {
+    Tile c{2, 1, 16, 1, "f32", true, false, more};
     const auto bytecode = codegen::Bytecode::of(ir::parse_looptree(tile_text(c)));
     REQUIRE(bytecode);
     CHECK(bytecode->slowdown() > 10);
