@@ -23,13 +23,12 @@ void Group::add(Node* node, Map map, bool stored) {
   for (const Node* input : node->inputs()) {
     if (input->op() == Op::Const) continue;
     Known& known = known_[input];
-    if (known.member >= 0) continue;
-    ++known.uses;
+    if (known.member >= 0 || std::exchange(known.is_read, true)) continue;
     ++buffers_;
   }
   Known& known = known_[node];
   known.member = static_cast<int>(members.size());
-  buffers_ += (stored ? 1 : 0) - std::exchange(known.uses, 0);
+  buffers_ += (stored ? 1 : 0) - (std::exchange(known.is_read, false) ? 1 : 0);
   members.push_back({node, std::move(map), stored});
 }
 

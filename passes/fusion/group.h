@@ -102,8 +102,8 @@ class Group {
 
  private:
   struct Known {
-    int member = -1;  // its number among the members
-    int uses = 0;     // by members, as long as it is none itself
+    int member = -1;       // its number among the members
+    bool is_read = false;  // by members, as long as it is none itself
   };
   ir::NodeMap<Known> known_;
   int buffers_ = 0;

@@ -37,14 +37,25 @@ Expr erfc_beyond(Pair a, Term factor = 1.0) {
   return scale_by(fma(e.fraction.hi, value.hi, low) * factor, e.shifter);
 }
 
+// erfc(a) for a >= 1, to 2^-59 of erf: exp of a fit of its logarithm.
+Expr erfc_from_1(Expr a) {
+  const Expr u = min(a, 5.95) - 1.0;
+  const Expr g =
+      polynomial(u, {-2.6389675142347917, -0.8431072563585091, -0.04156109804494096, 0.01003382540557308, -0.001977902756511492,
+                     0.0002373232325024704, 2.6275805028295658e-05, -2.7155027599748286e-05, 9.602999198231529e-06, -2.053441603666933e-06,
+                     1.3779781829766766e-07, 1.0059285245891553e-07, -5.339379255425759e-08, 1.5352036452354517e-08, -2.965316233129966e-09,
+                     3.8381723743347413e-10, -3.0248845904478855e-11, 1.0987444974056728e-12});
+  const Real first{-1.8496055099332482, -1.1145214635639343e-17};
+  const Expr exponent = fma(g, u, first.hi), rounding = fma(g, u, first.hi - exponent) + first.lo;
+  return exp_normal({exponent, rounding});
+}
+
 }  // namespace
 
-// f32: x + x P(x^2) up to 0.92, beyond it 1 - exp(Q(|x|)), Q a fit of log erfc; past 4 the result is 1.
+// x + x P(x^2) up to 1, for f32 up to 0.92; beyond it 1 - exp(Q(|x|)), Q a fit of log erfc. Past 5.95 and 4 the result is 1.
 static Expr erf(Expr x) {
   const Expr a = abs(x);
-  if (!is_single(x)) {
-    return select(a < 1.0, x + erf_tail_double(x), with_sign_of(1.0 - erfc_beyond({a, constant(a, 0.0)}), x));
-  }
+  if (!is_single(x)) return select(a < 1.0, x + erf_tail_double(x), with_sign_of(1.0 - erfc_from_1(a), x));
   const Expr root = zero_if_tiny(x), z = root * root;
   const Expr small = fma(x, polynomial(z, {0.12837917, -0.37612632, 0.11283697, -0.0268601, 0.0052032904, -0.00081696134, 8.48095e-05}), x);
   const Expr t = min(abs(root), 4.0);

@@ -4,7 +4,7 @@
 // 2/pi are wanted modulo 4 only, so leading digits of 2/pi whose products with x are multiples of 4 are left
 // out (Payne and Hanek): f32 picks one of four pairs of doubles, f64 a window of five 48-bit digits out
 // of 25. f32 below 2^14 takes Cody and Waite's reduction instead, and the other one goes behind a branch (passes/schedule/branches.h).
-// asin, acos: Cody and Waite's range reduction by (1-x)/2. atan, atan2: reduction by pi/8 to |t| <= tan(pi/8).
+// asin, acos: Cody and Waite's range reduction by (1-x)/2. atan, atan2: reduction by pi/4 to |t| <= tan(pi/8); atan of f32 takes 1/x.
 #include <cmath>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace tenon::passes::math {
 namespace {
 
 using ir::kInfinity, ir::kNan;
-constexpr double kHalfPi = 1.5707963267948966, kHalfPiLow = 6.123233995736766e-17;
+constexpr Real kHalfPi{1.5707963267948966, 6.123233995736766e-17};
 constexpr double kQuarterPi = 0.7853981633974483, kQuarterPiLow = 3.061616997868383e-17;
 
 // Adding this to a double below 2^51 rounds it to an integer, which stands in the low bits of the sum.
@@ -40,7 +40,7 @@ Turn quarter_turns_far(Expr x) {
   band(0x1p78, 0x1p-54, -0x1.6b01ec5417056p-1, -0x1.6447e493ad4cep-55);
   band(0x1p105, 0x1p-81, 0x1.5f47d4d377037p-1, -0x1.3ad4cd8778df8p-56);
   const Expr shifted = fma(scaled, high, kShift);
-  const Expr radians = fma(scaled, low, fma(scaled, high, kShift - shifted)) * kHalfPi;
+  const Expr radians = fma(scaled, low, fma(scaled, high, kShift - shifted)) * kHalfPi.hi;
   const Expr r = cast(radians, DType::F32);
   return {{r, cast(radians - cast(r, DType::F64), DType::F32)}, cast(to_bits(shifted), DType::I32)};
 }
@@ -56,10 +56,16 @@ Turn quarter_turns_near(Expr x) {
   return {{r, fma(n, -p3, (left - r) - second)}, to_bits(shifted)};
 }
 
-Turn quarter_turns_single(Expr x, Expr magnitude) {
-  const Turn near = quarter_turns_near(x), far = quarter_turns_far(cast(x, DType::F64));
-  const Expr is_far = magnitude >= kNear;
-  return {{select(is_far, far.r.hi, near.r.hi), select(is_far, far.r.lo, near.r.lo)}, select(is_far, far.quarter, near.quarter)};
+// An f64 below 2^27 has less than 2^27 quarter turns n. Of pi/2 = p1 + p2 + p3, p1 is the nearest f64: x - n p1 is exact, for it is a
+// multiple of 2^-53 and below 1; n p2 is exact as a pair.
+constexpr double kNearDouble = 0x1p27;
+
+Turn quarter_turns_near_double(Expr x) {
+  constexpr double p3 = -1.4973849048591833e-33;
+  const Expr shifted = fma(x, 0x1.45f306dc9c883p-1, kShift), n = shifted - kShift;
+  const Pair second = two_product(n, constant(x, kHalfPi.lo));
+  const Pair r = two_sum(fma(n, -kHalfPi.hi, x), -second.hi);
+  return {{r.hi, r.lo - fma(n, p3, second.lo)}, to_bits(shifted)};
 }
 
 // 2/pi in digits of 48 bits; digit i has the weight 2^(-48 (i+1)).
@@ -105,7 +111,7 @@ void distil(std::vector<Expr>& terms) {
 // The lowest bit of x has the weight 2^e; a digit is left out if its product with x is a multiple of 4. Each
 // product with the five digits that remain is exact as a pair; their sum is exact to 2^-138, and no double
 // comes closer to a multiple of pi/2 than 2^-61.
-Turn quarter_turns_double(Expr x) {
+Turn quarter_turns_far_double(Expr x) {
   const Expr exponent = ((to_bits(x) >> 52) & 2047.0) - 1075.0;
   const Expr skip = (max(exponent - 2.0, 0.0) * 1366.0) >> 16;  // floor((e - 2) / 48)
   const Expr scaled = x * from_bits((1023.0 - skip * double(kDigitBits)) << 52);
@@ -120,8 +126,8 @@ Turn quarter_turns_double(Expr x) {
   Expr rest = p[3].lo + p[4].hi;
   for (size_t i = fraction.size() - 1; i > 1; --i) rest = rest + fraction[i];
   const Pair f = two_sum(fraction[0], fraction[1] + rest);
-  const Pair r = two_product(f.hi, constant(x, kHalfPi));
-  return {fast_two_sum(r.hi, fma(f.hi, kHalfPiLow, fma(f.lo, kHalfPi, r.lo))), to_bits(shifted)};
+  const Pair r = two_product(f.hi, constant(x, kHalfPi.hi));
+  return {fast_two_sum(r.hi, fma(f.hi, kHalfPi.lo, fma(f.lo, kHalfPi.hi, r.lo))), to_bits(shifted)};
 }
 
 // sin(hi + lo) and cos(hi + lo) on [-pi/4, pi/4], as sums not yet rounded to one float.
@@ -147,8 +153,10 @@ Expr is_small(Expr x) { return abs(x) < (is_single(x) ? 0x1p-12 : 0x1p-27); }
 
 // A small x counts as 0: its square may be denormal, and arithmetic on such numbers is slow.
 Turn quarter_turns(Expr x) {
-  const Expr angle = select(is_small(x), 0.0, x);
-  return is_single(x) ? quarter_turns_single(angle, abs(x)) : quarter_turns_double(angle);
+  const Expr angle = select(is_small(x), 0.0, x), is_far = abs(x) >= (is_single(x) ? kNear : kNearDouble);
+  const Turn near = is_single(x) ? quarter_turns_near(angle) : quarter_turns_near_double(angle);
+  const Turn far = is_single(x) ? quarter_turns_far(cast(angle, DType::F64)) : quarter_turns_far_double(angle);
+  return {{select(is_far, far.r.hi, near.r.hi), select(is_far, far.r.lo, near.r.lo)}, select(is_far, far.quarter, near.quarter)};
 }
 
 // sin(x + shift quarter turns).
@@ -182,13 +190,9 @@ static Expr tan(Expr x) {
 
 namespace {
 
-// asin(s) = s + s R with R = z P(z), z = s^2 <= 1/4: in f64 to 2^-60, or to 2^-36 for results that become
-// f32.
-Expr asin_tail(Expr z, bool brief) {
-  if (brief) {
-    return z * polynomial(z, {0.16666667191495316, 0.07499948012300885, 0.04466020451037788, 0.030109720867557498, 0.02462183000458259,
-                              0.007458071209403702, 0.03470668175769793});
-  }
+// asin(s) = s + s R with R = z P(z), z = s^2 <= 1/4: in f64 to 2^-60, in f32 to 2^-31.
+Expr asin_tail(Expr z) {
+  if (is_single(z)) return z * polynomial(z, {0.1666666, 0.07500504, 0.044516955, 0.031807717, 0.014438593, 0.037516482});
   return z * polynomial(z, {0.16666666666666763, 0.07499999999970118, 0.04464285717527146, 0.03038194267586559, 0.02237221589146237,
                             0.017351595734867966, 0.013981015923377613, 0.011397313249125652, 0.010789212754863225, 0.0036725806947055933,
                             0.021789710731911945, -0.021115423394500815, 0.032701366279538555});
@@ -207,28 +211,34 @@ struct ArcSine {
   Expr tail;      // asin(x) - x, or 2 asin(s) - 2s, with the root's rounding error put right
 };
 
-ArcSine arc_sine(Expr x, bool brief) {
-  const Expr a = abs(x), inner = a <= 0.5;
-  const Expr z = select(inner, x * x, fma(a, -0.5, 0.5));
-  const Expr s = sqrt(z), s_low = fma(-s, s, z) / fma(s, 2.0, 0x1p-1000);
-  const Expr r = asin_tail(z, brief);
-  return {inner, select(inner, x, s + s), select(inner, x * r, 2.0 * fma(s, r, s_low))};
+ArcSine arc_sine(Expr x) {
+  const Expr a = abs(x), inner = a <= 0.5, root = zero_if_tiny(x);
+  const Expr z = select(inner, root * root, fma(a, -0.5, 0.5));
+  const Expr s = sqrt(z), s_low = fma(-s, s, z) / fma(s, 2.0, 0x1p-100);
+  const Expr r = asin_tail(z);
+  return {inner, select(inner, x, s + s), select(inner, root * r, 2.0 * fma(s, r, s_low))};
 }
 
-Expr asin_double(Expr x, bool brief) {
-  const ArcSine t = arc_sine(x, brief);
-  const Expr outer = angle_from({constant(x, kHalfPi), constant(x, kHalfPiLow)}, t.argument, t.tail);
-  return select(t.inner, t.argument + t.tail, with_sign_of(outer, x));
+}  // namespace
+
+static Expr asin(Expr x) {
+  const ArcSine t = arc_sine(x);
+  const Real half_pi = real_for(x, kHalfPi);
+  const Expr outer = angle_from({constant(x, half_pi.hi), constant(x, half_pi.lo)}, t.argument, t.tail);
+  return with_sign_of(select(t.inner, t.argument + t.tail, outer), x);
 }
 
 // pi/2 - asin(x); 2 asin(s) for x > 1/2; pi - 2 asin(s) for x < -1/2.
-Expr acos_double(Expr x, bool brief) {
-  const ArcSine t = arc_sine(x, brief);
+static Expr acos(Expr x) {
+  const ArcSine t = arc_sine(x);
+  const Real half_pi = real_for(x, kHalfPi);
   const Expr right = x > 0.5;
-  const Pair base = {select(t.inner, kHalfPi, select_constant(right, x, 0.0, 2 * kHalfPi)),
-                     select(t.inner, kHalfPiLow, select_constant(right, x, 0.0, 2 * kHalfPiLow))};
+  const Pair base = {select(t.inner, half_pi.hi, select_constant(right, x, 0.0, 2 * half_pi.hi)),
+                     select(t.inner, half_pi.lo, select_constant(right, x, 0.0, 2 * half_pi.lo))};
   return angle_from(base, select(right, -t.argument, t.argument), select(right, -t.tail, t.tail));
 }
+
+namespace {
 
 // The angle of the point (x, y), both >= 0, as a count of pi/4 and the tangent t of the rest, |t| <=
 // tan(pi/8).
@@ -275,10 +285,20 @@ Expr angle(Expr count, Pair t, bool brief) {
   return sum.hi + (sum.lo + (fma(count, kQuarterPiLow, base.lo) + tail));
 }
 
-Expr atan_double(Expr x, bool brief) {
-  const Expr a = abs(x), finite = min(a, 0x1p1000);
-  const Octant o = octant(finite, constant(x, 1.0), brief);
-  return with_sign_of(angle(o.count, o.t, brief), x);
+// atan(t), or pi/2 - atan(1/|x|) with t = -1/|x|. What the quotient and the cube of t lose to rounding is carried along, the former times
+// 0.54: that is about the derivative of atan where it matters.
+Expr atan_single(Expr x) {
+  const Expr a = min(abs(x), 0x1p60), beyond = a > 1.0;
+  const Expr top = select(beyond, -1.0, a), bottom = select(beyond, a, 1.0), t = top / bottom;
+  const Expr root = zero_if_tiny(t), quotient_low = fma(-t, bottom, top) * (root * -0.54);
+  const Expr square = root * root, cube = root * square;
+  const Expr cube_low = fma(root, fma(root, root, -square), fma(root, square, -cube));
+  const Expr p = polynomial(
+      square, {-0.333333, 0.19998549, -0.14264242, 0.10952187, -0.08403455, 0.057957657, -0.031177903, 0.010914633, -0.0017936272});
+  const Expr tail = fma(cube, p, fma(cube_low, p, quotient_low));
+  const Real half_pi = real_for(x, kHalfPi);
+  const Pair base = {select(beyond, half_pi.hi, constant(x, 0.0)), select(beyond, half_pi.lo, constant(x, 0.0))};
+  return with_sign_of(angle_from(base, -t, -tail), x);
 }
 
 // Infinities become the points of the unit square that they point at; the two are scaled where a sum could
@@ -301,18 +321,17 @@ Expr atan2_double(Expr y, Expr x, bool brief) {
   return select(unequal(x, x) | unequal(y, y), kNan, result);
 }
 
-template <typename F, typename... Args>
-Expr either(F f, Expr x, Args... rest) {
-  if (!is_single(x)) return f(x, rest..., false);
-  return in_double([&](auto... wide) { return f(wide..., true); }, x, rest...);
-}
-
 }  // namespace
 
-static Expr asin(Expr x) { return either(asin_double, x); }
-static Expr acos(Expr x) { return either(acos_double, x); }
-static Expr atan(Expr x) { return either(atan_double, x); }
-static Expr atan2(Expr y, Expr x) { return either(atan2_double, y, x); }
+static Expr atan(Expr x) {
+  if (is_single(x)) return atan_single(x);
+  const Octant o = octant(min(abs(x), 0x1p1000), constant(x, 1.0), false);
+  return with_sign_of(angle(o.count, o.t, false), x);
+}
+static Expr atan2(Expr y, Expr x) {
+  if (!is_single(x)) return atan2_double(y, x, false);
+  return in_double([](Expr v, Expr u) { return atan2_double(v, u, true); }, y, x);
+}
 
 std::span<const Formula> trig_formulas() {
   static constexpr Formula list[] = {{Op::Sin, sin},   {Op::Cos, cos},   {Op::Tan, tan},    {Op::Asin, asin},

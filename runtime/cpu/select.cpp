@@ -6,7 +6,7 @@
 //                             m-th of them and mostly passed over; what remains is cut down to m now and then
 //   others                    a histogram of the keys' leading digits says in which of them the places lie; only elements
 //                             with these are taken along, and the next digits looked at, until few are left to sort
-//   others of short lines     comparing
+//   others of lines that fit  sorting all, or comparing
 //
 // Lines run in parallel. One that is alone and long is cut into pieces, which keep m each, or count apart.
 #include <algorithm>
@@ -22,6 +22,7 @@ namespace tenon::runtime {
 namespace {
 
 constexpr int64_t kShort = 40;           // lines up to this long are sorted
+constexpr int64_t kSortedBytes = 2048;   // and lines of so few, if more than the least of them are wanted
 constexpr int64_t kMostKept = 1024;      // places that are kept in one pass
 constexpr int64_t kBlock = 32;           // keys held against the limit at a time
 constexpr int64_t kKeys = 256;           // made from elements at a time
@@ -315,8 +316,26 @@ class Selector : SortedLines {
     return span;
   }
 
+  // Where the digit lies whose bits are the first that differ between keys.
+  int first_shift(const Key* bits, int64_t pieces) const {
+    std::vector<Key> differences(static_cast<size_t>(pieces));
+    each_piece(pieces, [&](int64_t p, int64_t begin, int64_t end) {
+      Key any = 0;
+      vectorised([&, by = order]() TENON_INLINE {
+        const Key first = by.key(bits[0]);
+        Key differing = 0;
+        for (int64_t i = begin; i < end; ++i) differing |= static_cast<Key>(by.key(bits[i]) ^ first);
+        any = differing;
+      });
+      differences[p] = any;
+    });
+    Key any = 0;
+    for (const Key one : differences) any |= one;
+    return std::max(0, static_cast<int>(std::bit_width(any)) - kDigitBits);
+  }
+
   void by_digits(int64_t line, const Key* bits, int64_t pieces) const {
-    constexpr int shift = std::max(0, kBits - kDigitBits);
+    const int shift = first_shift(bits, pieces);
     std::vector<Counts> counts(static_cast<size_t>(pieces), Counts(kCounts, 0));
     each_piece(pieces, [&](int64_t p, int64_t begin, int64_t end) {
       Counts &mine = counts[p], odd(kCounts, 0);
@@ -395,7 +414,9 @@ class Selector : SortedLines {
 
 void run_select(const ir::Call& call, void* const* buffers, const uint64_t*) {
   const SortedLines sorted(call.node(), buffers);
-  if (sorted.lines.count <= kShort || sorted.ranks.count * 2 >= sorted.lines.count) return sort_lines(sorted);
+  const int64_t count = sorted.lines.count, bytes = count * ir::item_size(sorted.dtype);
+  const bool least = sorted.ranks.first + sorted.ranks.count <= kMinima;
+  if (count <= kShort || (bytes <= kSortedBytes && !least) || sorted.ranks.count * 2 >= count) return sort_lines(sorted);
   with_key_and_place(sorted.dtype, sorted.lines.count,
                      [&](auto key, auto place) { Selector<decltype(key), decltype(place)>(sorted).run(); });
 }
