@@ -12,7 +12,7 @@ if(TENON_LLVM)
   endif()
   if(NOT LLVM_FOUND)
     message(FATAL_ERROR "LLVM 19.1 or newer was not found. Install it (Debian: llvm-19-dev libzstd-dev zlib1g-dev), "
-                        "set LLVM_DIR, or configure with -DTENON_LLVM=OFF to run on the interpreter.")
+                        "set LLVM_DIR, or configure with -DTENON_LLVM=OFF to run bytecode.")
   endif()
   message(STATUS "Tenon: LLVM ${LLVM_PACKAGE_VERSION}")
   file(GLOB llvm_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/codegen/llvm/*.cpp)

@@ -1,4 +1,4 @@
-// What codegen/llvm is in a -DTENON_LLVM=OFF build: it says that it is not there, and refuses work.
+// What codegen/llvm is in a -DTENON_LLVM=OFF build: it says that it is not there, and refuses work, which then runs as bytecode.
 #ifndef TENON_HAVE_LLVM
 #include <stdexcept>
 
@@ -12,9 +12,15 @@ namespace {
 
 bool available() { return false; }
 std::string version() { return "none"; }
-std::string host_cpu() { return "interpreter"; }
+std::string host_cpu() { return "unknown, without LLVM"; }
 std::string host_features() { return ""; }
-int host_vector_bits() { return 128; }
+int host_vector_bits() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return 512;
+  if (__builtin_cpu_supports("avx2")) return 256;
+#endif
+  return 128;
+}
 
 std::string compile_object(const ir::LoopTree&, const std::string&) { refuse(); }
 std::unique_ptr<Executable> load_object(const std::string&, int) { refuse(); }

@@ -71,10 +71,11 @@ void make(Missing& m, DiskCache* disk, const Options& options) {
       }
     }
   }
+  std::unique_ptr<Code> first;
   if (options.first_tier != 0) {
     ProfileSpan span("compile", tree.name.c_str());
     const auto begin = std::chrono::steady_clock::now();
-    std::unique_ptr<Code> first = device.load_first(tree);
+    first = device.load_first(tree);
     if (first && (options.first_tier == 2 || m.wanted.ns * first->slowdown() < kCompileNs)) {
       m.kernel->code = std::move(first);
       m.kernel->compile_ms = milliseconds_since(begin);
@@ -94,7 +95,12 @@ void make(Missing& m, DiskCache* disk, const Options& options) {
   } catch (const OutOfMemoryError&) {
     throw;
   } catch (const std::exception& e) {
-    throw std::runtime_error("kernel '" + tree.name + "' could not be compiled: " + e.what());
+    if (!first) first = device.load_first(tree);
+    if (!first) throw std::runtime_error("kernel '" + tree.name + "' could not be compiled: " + e.what());
+    m.kernel->code = std::move(first);
+    m.kernel->first = std::make_unique<FirstTier>(nullptr);
+    m.kernel->first->is_begun = true;
+    m.kernel->first->refuse(e.what());
   }
 }
 
@@ -107,7 +113,9 @@ void compile_first(const CompiledKernel& kernel, DiskCache* disk) {
     double ms = 0;
     kernel.device->replace(*kernel.code, compile(kernel, *kernel.first->tree, disk, ms));
     count(Count::Promoted);
-  } catch (const std::exception&) {
+  } catch (const std::bad_alloc&) {
+  } catch (const std::exception& e) {
+    kernel.first->refuse(e.what());
   }
   kernel.first->tree.reset();
 }
@@ -253,6 +261,21 @@ void KernelCache::drop_unused() {
   if (trees_.size() >= kMostTrees || kernels_.size() >= kMostKernels) trees_.clear();
   if (kernels_.size() < kMostKernels) return;
   std::erase_if(kernels_, [](const auto& entry) { return entry.second.use_count() == 1; });
+}
+
+bool KernelCache::has_refused() const {
+  std::lock_guard lock(mutex_);
+  return std::ranges::any_of(kernels_, [](const auto& entry) { return entry.second->first && entry.second->first->is_refused; });
+}
+
+std::string KernelCache::refusal(const ir::LoopTree& tree, Device& device) const {
+  CompiledKernel wanted;
+  wanted.key = ir::code_bytes(tree) + environment_of(device);
+  wanted.device = &device;
+  wanted.hash = hash128(wanted.key.data(), wanted.key.size());
+  std::lock_guard lock(mutex_);
+  const std::shared_ptr<const CompiledKernel> kernel = find(wanted);
+  return kernel && kernel->first && kernel->first->is_refused.load(std::memory_order_acquire) ? kernel->first->refusal : std::string();
 }
 
 void KernelCache::clear() {

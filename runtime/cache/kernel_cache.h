@@ -34,6 +34,12 @@ struct FirstTier {
   std::atomic<int64_t> ns{0};                // about how long it has run as bytecode since it came again
   std::atomic<bool> is_queued{false};        // to be compiled behind the program
   std::atomic<bool> is_begun{false};         // being compiled
+  std::atomic<bool> is_refused{false};       // the compiler cannot: it stays bytecode
+  std::string refusal;                       // what the compiler said; written before is_refused
+  void refuse(const char* said) {
+    refusal = said;
+    is_refused.store(true, std::memory_order_release);
+  }
 };
 
 struct CompiledKernel {
@@ -69,13 +75,15 @@ class KernelCache {
   static std::mutex& global_mutex();
 
   // One for each tree, in order, as code of the device. Those that are nowhere compile at the same time, while other
-  // threads may use the cache. Throws
-  // std::runtime_error that names the kernel if one cannot be compiled; the others stay cached.
+  // threads may use the cache. One that cannot be compiled is code of the first tier for ever; std::runtime_error that names the kernel if
+  // there is none; the others stay cached.
   std::vector<FoundKernel> get(std::span<const WantedKernel> wanted, Device& device, const Options& options);
   // Compiles those that are in the first tier: behind the program, or before it returns what has run as bytecode for long. One that
   // cannot be compiled stays bytecode.
   void leave_first_tier(std::span<const KernelAgain> kernels, const Options& options);
-  void clear();  // memory only; kernels in use live on
+  bool has_refused() const;                                             // whether the compiler could not compile one of them
+  std::string refusal(const ir::LoopTree& tree, Device& device) const;  // what it said of this one; empty: nothing
+  void clear();                                                         // memory only; kernels in use live on
   size_t size() const;
 
  private:

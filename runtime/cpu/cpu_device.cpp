@@ -87,7 +87,7 @@ bool has_slow_denormals() {
 
 ir::CpuTarget host_target() {
   ir::CpuTarget target;
-  if (llvm_backend::available()) target.vector_bits = llvm_backend::host_vector_bits();
+  target.vector_bits = llvm_backend::host_vector_bits();
   if (const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) target.l2_bytes = bytes;
   target.cores = ThreadPool::usable_cpus();
   target.slow_denormals = has_slow_denormals();
@@ -144,7 +144,7 @@ class CpuDevice final : public Device {
   void copy(void* to, const void* from, size_t bytes, Stream) override { copy_bytes(to, from, bytes); }
 
   bool compiles(const Options& options) const override {
-    return options.backend != Options::Backend::Interpreter && llvm_backend::available();
+    return options.backend != Options::Backend::Interpreter;  // without LLVM: as bytecode
   }
   std::string code_version() const override {
     static const std::string version =

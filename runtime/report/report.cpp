@@ -187,6 +187,19 @@ std::string code_text(const CompiledKernel* kernel) {
   return text;
 }
 
+// Why it runs in the first tier for ever, if it does.
+std::string refusal_text(const FusedKernel& fused, const Options& options) {
+  Device& device = device_of(*fused.outputs.at(0));
+  const ir::Target target = device.target(options);
+  if (!KernelCache::global().has_refused() || !device.compiles(options) || is_library_call(fused, target)) return {};
+  try {
+    const std::string refusal = KernelCache::global().refusal(compiler::compile(fused.work, target, {}).tree, device);
+    return refusal.empty() ? std::string() : "  code       bytecode, as the compiler refuses: " + refusal + "\n";
+  } catch (const ir::IrError&) {  // the schedule's line says it
+    return {};
+  }
+}
+
 // A line for each access to memory: what it takes of it.
 std::string accesses_text(const Device& device, const passes::Lowered* lowered) {
   std::string text;
@@ -205,7 +218,7 @@ std::string explain_kernel(size_t number, const FusedKernel& fused, const Option
   text += "  reads      " + bytes_text(in) + " from " + std::to_string(fused.inputs.size()) + ", writes " + bytes_text(out) + " to " +
           std::to_string(fused.outputs.size()) + "\n";
   text += "  work       " + flops_text(facts.flops) + ", " + intensity + " flop/byte\n";
-  text += product_text(fused, options) + code_text(reported.compiled.get()) +
+  text += product_text(fused, options) + code_text(reported.compiled.get()) + refusal_text(fused, options) +
           accesses_text(device_of(*fused.outputs.at(0)), reported.lowered.get());
   return text;
 }

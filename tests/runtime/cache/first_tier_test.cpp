@@ -3,12 +3,16 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cmath>
 #include <latch>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "codegen/llvm/jit.h"
+#include "ir/looptree/looptree.h"
 #include "runtime/base/compile_behind.h"
+#include "runtime/cache/kernel_cache.h"
 #include "runtime/device/device.h"
 #include "runtime/evaluation_support.h"
 #include "runtime/temp_directory.h"
@@ -22,6 +26,8 @@ using ir::Op;
 namespace {
 
 using Shape = std::vector<int64_t>;
+
+bool has_compiler() { return codegen::llvm_backend::available() && options().backend != Options::Backend::Interpreter; }
 
 double ramp_of(int64_t i) { return static_cast<double>(i % 37) / 16 - 1; }
 
@@ -69,7 +75,7 @@ struct Tier {
 }  // namespace
 
 TEST_CASE("first tier: what runs once is bytecode; a plan of few kernels that runs again is compiled before that") {
-  if (!host_device().compiles(options())) return;
+  if (!has_compiler()) return;
   const Tier tier(1);
   const std::vector<double> first = run(9, 23);
   CHECK(counters().kernels_compiled == 1);
@@ -82,7 +88,7 @@ TEST_CASE("first tier: what runs once is bytecode; a plan of few kernels that ru
 }
 
 TEST_CASE("first tier: a kernel that another plan wants too is compiled before that runs") {
-  if (!host_device().compiles(options())) return;
+  if (!has_compiler()) return;
   const Tier tier(1);
   const std::vector<double> first = run(9, 23), other = run(7, 22);
   CHECK(counters().kernels_compiled == 1);
@@ -93,7 +99,7 @@ TEST_CASE("first tier: a kernel that another plan wants too is compiled before t
 }
 
 TEST_CASE("first tier: the disk knows what ran as bytecode in another process, which compiles it behind") {
-  if (!host_device().compiles(options())) return;
+  if (!has_compiler()) return;
   TempDirectory directory;
   const Tier tier(1, directory.path);
   const std::vector<double> first = run(9, 23);
@@ -112,7 +118,7 @@ TEST_CASE("first tier: the disk knows what ran as bytecode in another process, w
 }
 
 TEST_CASE("first tier: much work is compiled before it runs, also if the kernel was bytecode for little") {
-  if (!host_device().compiles(options())) return;
+  if (!has_compiler()) return;
   const auto chain = [](int64_t elements) {
     NodeRef x = input_of(Shape{elements}, ramp_of);
     for (int i = 0; i < 8; ++i) x = ir::unary(Op::Sin, x);
@@ -133,7 +139,7 @@ TEST_CASE("first tier: much work is compiled before it runs, also if the kernel 
 }
 
 TEST_CASE("first tier: a plan of many kernels goes on as bytecode, until that has taken as long as compiling takes") {
-  if (!host_device().compiles(options())) return;
+  if (!has_compiler()) return;
   constexpr int64_t kKernels = 6;
   const auto sines = [](int64_t elements) {
     std::vector<NodeRef> roots;
@@ -167,8 +173,43 @@ TEST_CASE("first tier: a plan of many kernels goes on as bytecode, until that ha
   held.let_go();
 }
 
+TEST_CASE("first tier: a kernel that the compiler refuses stays bytecode, and says why") {
+  if (options().backend == Options::Backend::Interpreter) return;
+  const ir::LoopTree refused = ir::parse_looptree(R"(looptree @refused cpu lanes=4 {
+  params x0: f32 in, y0: f32 out, sizes 1
+  phase elements: parallel %0 in 0..s0 {
+    %1 = const 0 : i64
+    %2 = load x0[%1] : f32x4
+    %3 = erf %2 : f32x4
+    store y0[%1], %3
+  }
+}
+)");
+  const auto tree = std::make_shared<const ir::LoopTree>(refused);
+  const std::string name = "refused";
+  for (const int first_tier : {0, 1}) {
+    for (const double ns : {1.0, 1e9}) {  // at first as bytecode, or compiled at once
+      const Tier tier(first_tier);
+      const auto get = [&] {
+        return KernelCache::global().get(std::vector<WantedKernel>{{tree, ns}}, host_device(), options()).at(0).kernel;
+      };
+      get();
+      const std::shared_ptr<const CompiledKernel> kernel = get();  // it comes again
+      const float x[] = {-1, 0, 0.5, 3};
+      float y[4];
+      void* const buffers[] = {const_cast<float*>(x), y};
+      const int64_t sizes[] = {1};
+      const Phase phases[] = {{1, 10}};
+      host_device().launch({kernel->code, name, buffers, sizes, {}, phases, 0}, Stream::Main);
+      for (int i = 0; i < 4; ++i) CHECK(y[i] == std::erf(x[i]));
+      CHECK(KernelCache::global().has_refused());
+      CHECK(KernelCache::global().refusal(*tree, host_device()).find(has_compiler() ? "erf" : "without LLVM") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("first tier: off, and always; all give the same bits") {
-  if (!host_device().compiles(options())) return;
+  if (!has_compiler()) return;
   std::vector<double> compiled;
   {
     const Tier tier(0);
@@ -186,7 +227,7 @@ TEST_CASE("first tier: off, and always; all give the same bits") {
 }
 
 TEST_CASE("first tier: threads run a kernel while compiled code takes its place") {
-  if (!host_device().compiles(options())) return;
+  if (!has_compiler()) return;
   for (int round = 0; round < 4; ++round) {
     std::vector<double> wanted, other;
     {
