@@ -36,7 +36,7 @@ Tensor double_formula(const Tensor& x, F f) {  // float32 too is computed in flo
 // c[0] x^n + ... + c[n]
 Expr polynomial(const Expr& x, std::span<const double> c) {
   Expr sum = number(x, c[0]);
-  for (double term : c.subspan(1)) sum = sum * x + term;
+  for (double term : c.subspan(1)) sum = multiply_add(sum, x, number(x, term));
   return sum;
 }
 // c[0] T_n(x/2) + ... + c[n] T_0(x/2) / 2, Clenshaw's way
@@ -45,7 +45,7 @@ Expr chebyshev(const Expr& x, std::span<const double> c) {
   for (double term : c.subspan(1)) {
     b2 = b1;
     b1 = b0;
-    b0 = x * b1 - b2 + term;
+    b0 = multiply_add(x, b1, term - b2);
   }
   return 0.5 * (b0 - b2);
 }
