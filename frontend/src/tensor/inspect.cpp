@@ -63,7 +63,7 @@ std::string info() {
   const Config c = get_config();
   auto on = [](bool value) { return value ? "on" : "off"; };
   const runtime::DeviceInfo host = runtime::host_device().info();
-  std::string backend = host.compiler.empty() ? "interpreter (this build has no LLVM)"
+  std::string backend = host.compiler.empty() ? "bytecode (this build has no LLVM)"
                         : c.interpreter       ? "interpreter (LLVM " + host.compiler_version + " is there)"
                                               : host.compiler + " " + host.compiler_version + " for " + host.name;
   return text("tenon ", version(), "\nbackend: ", backend, "\nthreads: ", get_num_threads(),
