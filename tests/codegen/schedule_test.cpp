@@ -466,19 +466,19 @@ TEST_CASE("long bodies, which stand once: masked throughout, sums in memory") {
   }
 }
 
-// A convolution of 3x3 without a border: images [n, 3, rows + 2, width + 2], `filters` results.
-std::string convolution(int n, int rows, int width, int filters, const std::string& dtype) {
-  const int line = width + 2, plane = (rows + 2) * line, places = rows * width;
+// A convolution of 3x3 without a border: images [n, channels, rows + 2, width + 2], `filters` results.
+std::string convolution(int n, int rows, int width, int filters, const std::string& dtype, int channels = 3) {
+  const int line = width + 2, plane = (rows + 2) * line, places = rows * width, k = 9 * channels;
   const auto dims = [](std::initializer_list<int> sizes) {
     std::string text;
     for (const int size : sizes) text += (text.empty() ? "" : ",") + std::to_string(size);
     return "[" + text + "]";
   };
-  const std::string windows = dims({n, 3, 3, 3, rows, width}), strides = dims({3 * plane, plane, line, 1, line, 1});
-  return "graph @g(%x: " + dtype + dims({n, 3, rows + 2, line}) + ", %w: " + dtype + dims({1, filters, 27}) + ", %b: " + dtype +
+  const std::string windows = dims({n, channels, 3, 3, rows, width}), strides = dims({channels * plane, plane, line, 1, line, 1});
+  return "graph @g(%x: " + dtype + dims({n, channels, rows + 2, line}) + ", %w: " + dtype + dims({1, filters, k}) + ", %b: " + dtype +
          dims({1, filters, 1}) + ") {\n  %0 = strided %x sizes=" + windows + " strides=" + strides + " offset=0 : " + dtype + windows +
-         "\n  %1 = reshape %0 " + dims({n, 27, places}) + " : " + dtype + dims({n, 27, places}) + "\n  %2 = expand %w " +
-         dims({n, filters, 27}) + " : " + dtype + dims({n, filters, 27}) + "\n  %3 = dot %2, %1 : " + dtype + dims({n, filters, places}) +
+         "\n  %1 = reshape %0 " + dims({n, k, places}) + " : " + dtype + dims({n, k, places}) + "\n  %2 = expand %w " +
+         dims({n, filters, k}) + " : " + dtype + dims({n, filters, k}) + "\n  %3 = dot %2, %1 : " + dtype + dims({n, filters, places}) +
          "\n  %4 = expand %b " + dims({n, filters, places}) + " : " + dtype + dims({n, filters, places}) +
          "\n  %5 = add %3, %4 : " + dtype + dims({n, filters, places}) + "\n  return %5\n}\n";
 }
@@ -487,6 +487,14 @@ TEST_CASE("vectors reach over the ends of lines: windows of images of every widt
   for (const int width : {3, 5, 6, 7, 8, 9, 14, 15, 16, 17, 18, 31}) check(convolution(1, 5, width, 20, "f32"));
   for (const int width : {6, 7, 14}) check(convolution(3, width, width, 24, "f32"));  // as one line of columns where it runs often
   for (const char* dtype : {"f64", "f16", "bf16", "i32", "i64"}) check(convolution(2, 4, 7, 17, dtype));
+}
+
+TEST_CASE("convolutions of many channels: rows are places, whole blocks and what is left; one chain of k, several, and groups") {
+  for (const int width : {3, 7, 8, 13}) check(convolution(8, 9, width, 32, "f32"));
+  for (const int filters : {33, 40, 64, 80}) check(convolution(1, 12, 11, filters, "f32", 30));
+  check(convolution(3, 9, 7, 96, "f32", 2));
+  check(convolution(1, 13, 10, 34, "f32", 460));
+  for (const char* dtype : {"f64", "f16", "i32", "u8"}) check(convolution(2, 9, 8, 35, dtype, 31));
 }
 
 TEST_CASE("vectors reach over the ends of lines: parts of lines") {

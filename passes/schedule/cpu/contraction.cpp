@@ -29,10 +29,12 @@
 // ones keep a long panel in the cache and leave fewer columns over.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "passes/passes.h"
 #include "passes/schedule/cpu/context.h"
+#include "passes/schedule/cpu/window_product.h"
 
 namespace tenon::passes::cpu {
 
@@ -231,9 +233,10 @@ class Contraction {
     tiled_ = row_ >= 0 && !depends(c_.kernel, right_, row_) && !nest_.varies(left_);
     if (tiled_) {
       const int64_t lines = line_ < 0 || packs() ? 1 : c.extent(line_);
-      const TileChoice choice(c, c.extent(row_), rows_lie_apart(), c.extent(column_), c.extent(k_),
-                              ir::item_size(nest_.instr(right_).dtype), lines);
-      tile_ = choice.best(c.target.often);
+      const int64_t depth = turned_ ? std::min(c.extent(k_), ir::kProductChain) : c.extent(k_);  // of which the panel is read again
+      const TileChoice choice(c, c.extent(row_), rows_lie_apart(), c.extent(column_), depth, ir::item_size(nest_.instr(right_).dtype),
+                              lines);
+      tile_ = choice.best(c.target.often || turned_);  // the places of an image seldom change
       if (!c.target.often)
         c.out.better_often = choice.is_better(choice.best(true), tile_) || (tile_.any_columns && columns_fill_and_lie_apart());
     }
@@ -243,6 +246,7 @@ class Contraction {
 
   void lower() {
     if (copies_) pack_whole();
+    if (turned_) windows_.emplace(c_, window_product(), factors_).note_steps();
     const ValueId t = c_.begin_phase_of("tiles", c_.length_slot(lengths_, kTasks), ns_);
     auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles_));
     auto [batch, panel] = c_.divide(rest, c_.length(lengths_, kPanels));
@@ -256,7 +260,7 @@ class Contraction {
     row_begin_ = c_.mul(panel, step);
     row_end_ = c_.minimum(c_.add(row_begin_, step), c_.length(lengths_, kRows));
     prologue();
-    columns_of_tile(column_tile, [&](const PackedTile& columns) { rows_of_panel(columns); });
+    columns_of_tile(column_tile, !turned_, [&](const PackedTile& columns) { rows_of_panel(columns); });
     c_.end_phase();
     c_.keep(std::move(lengths_), c_.target);
   }
@@ -266,7 +270,8 @@ class Contraction {
     if (!c_.is_known(lengths_, c_.target)) return false;
     if (copies_) {
       c_.out.phase_cost.push_back(pack_ns_);
-      c_.out.packing->copy = static_cast<int32_t>(c_.kernel.buffers.size());  // the first of the tree's own
+      if (turned_) c_.out.phase_cost.push_back(WindowTiles(c_, window_product(), factors_).steps_ns());
+      if (keeps_copy_) c_.out.packing->copy = static_cast<int32_t>(c_.kernel.buffers.size());  // the first of the tree's own
     }
     c_.out.phase_cost.push_back(ns_);
     return true;
@@ -280,9 +285,10 @@ class Contraction {
     const int64_t tile = int64_t{tile_.vectors} * nest_.lanes();
     column_tiles_ = ceil_div(columns, tile);
     // Panels of equal size: each packs its columns again.
-    const int64_t about = columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
+    const int64_t about = turned_ || columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
-    const int64_t panel_rows = std::max<int64_t>(ceil_div(ceil_div(rows, panels), tile_.rows[0]), 1) * tile_.rows[0];
+    const int64_t whole = turned_ ? block_rows(c_, tile_.rows[0]) : tile_.rows[0];
+    const int64_t panel_rows = std::max<int64_t>(ceil_div(ceil_div(rows, panels), whole), 1) * whole;
     panels = ceil_div(rows, panel_rows);
     const auto cost = [&](int64_t work) {
       return static_cast<double>(work * tile * tile_.lines * c_.extent(k_)) / (6.0 * nest_.lanes()) + 50;
@@ -291,7 +297,8 @@ class Contraction {
     pack_ns_ = cost(4);
     packs_ = packs();
     const int64_t depth = c_.extent(k_) + packed_slack(c_, right_chain_.front(), k_);
-    copies_ = packs_ && rows <= kRowsOfCopy && copies_whole();
+    keeps_copy_ = packs_ && (turned_ || rows <= kRowsOfCopy) && copies_whole();
+    copies_ = keeps_copy_ || turned_;
     lines_ = line_ < 0 ? 1 : c_.extent(line_) / tile_.lines;
     lengths_.numbers = {c_.product(batch_) * lines_ * column_tiles_ * panels, panels, panel_rows, rows, depth};
     lengths_.free = {row_, k_};
@@ -303,6 +310,8 @@ class Contraction {
                         tile_.any_columns,
                         packs_,
                         copies_,
+                        keeps_copy_,
+                        turned_,
                         ir::product_in_chains(dtype, c_.extent(k_)),
                         ir::product_in_groups(dtype, c_.extent(k_)),
                         tiles_fill_rows(),
@@ -341,7 +350,20 @@ class Contraction {
       std::swap(left_, right_);
       swapped_ = true;
     }
+    turned_ = is_window_product(c_, window_product());
+    if (turned_) {
+      std::swap(column_, row_);
+      std::swap(left_, right_);
+      swapped_ = true;
+      line_ = kNoAxis;
+    }
     batch_ = c_.parallel_but({column_, row_});
+  }
+
+  // Of the roles as they are, or turned.
+  WindowProduct window_product() const {
+    return turned_ ? WindowProduct{contract_, right_, left_, k_, row_, column_}
+                   : WindowProduct{contract_, left_, right_, k_, column_, row_};
   }
 
   // Values that depend on neither rows nor columns; notes what the products go through afterwards.
@@ -367,15 +389,16 @@ class Contraction {
     nest_.set_sub(0);
   }
 
-  // The columns of tile `number`, or those that are left over for it, the last vector masked: body(columns).
+  // The columns of tile `number`, or those that are left over for it, the last vector masked: body(columns). `binds` them, or leaves that
+  // to the body.
   template <class Body>
-  void columns_of_tile(ValueId number, const Body& body) {
+  void columns_of_tile(ValueId number, bool binds, const Body& body) {
     const int64_t width = int64_t{tile_.vectors} * nest_.lanes(), columns = column_ < 0 ? 1 : c_.extent(column_);
     const ValueId begin = c_.mul(number, c_.literal(width)), end = nest_.size(columns);
     const auto bound_at = [&](ValueId first, int vectors, bool whole) {
       c_.in_scope([&] {
         nest_.set_sub_axes(std::array{column_, line_});
-        bind_columns(first, vectors);
+        if (binds) bind_columns(first, vectors);
         if (copies_) packed_.base = c_.mul(number, c_.length(lengths_, kDepth, width));
         const ValueId last = whole ? kAlways : nest_.tail_mask(c_.offset(first, int64_t{vectors - 1} * nest_.lanes()), end);
         body(PackedTile{column_, k_, first, vectors, whole ? kNone : end, last});
@@ -428,8 +451,8 @@ class Contraction {
     const int64_t width = int64_t{tile_.vectors} * nest_.lanes();
     packed_ = {c_.buffer_of("packed", nest_.instr(right_).dtype, Space::Global, c_.length_slot(lengths_, kDepth, column_tiles_ * width)),
                kZero, width};
-    c_.out.packing->copy = packed_.buffer;
-    columns_of_tile(c_.begin_phase("pack", column_tiles_, pack_ns_),
+    if (keeps_copy_) c_.out.packing->copy = packed_.buffer;
+    columns_of_tile(c_.begin_phase("pack", column_tiles_, pack_ns_), true,
                     [&](const PackedTile& columns) { pack(c_, right_chain_, columns, packed_); });
     c_.end_phase();
   }
@@ -454,6 +477,7 @@ class Contraction {
     const bool is_last = columns.mask >= 0 && c_.extent(column_) > int64_t{tile_.vectors} * nest_.lanes();
     const bool rest = columns.vectors < tile_.vectors || (is_last && !tile_.any_columns);
     const std::vector<int> rows = rest && tiled_ ? rows_of_rest(accumulators(c_), columns.vectors) : tile_.rows;
+    if (turned_) return windows_->run(row_begin_, row_end_, columns, panel, rows, epilogue_);
     // Whole tiles first; then as many smaller ones as the rows that are left and those that the last ones may add fill.
     ValueId at = row_begin_;
     for (int tile : rows) {
@@ -542,27 +566,10 @@ class Contraction {
         });
       });
     };
-    ir::product_in_groups(dtype, c_.extent(k_)) ? groups(begin, end, chains_of_group, group, count, width) : chains_of_group(begin, end);
+    ir::product_in_groups(dtype, c_.extent(k_))
+        ? total_of_groups(c_, {begin, end, group, c_.literal(count), count, width}, dtype, chains_of_group)
+        : chains_of_group(begin, end);
     each_register([&](ValueId x, ValueId place) { b_.set(x, b_.load(group, place, width)); });
-  }
-
-  // chains(first, end) puts the sums of a group into the buffer `group`; there is the total of all in the
-  // end.
-  void groups(ValueId begin, ValueId end, const std::function<void(ValueId first, ValueId end)>& chains, int32_t group, int64_t count,
-              int width) {
-    Reducer total = Reducer(b_, Op::Sum, nest_.instr(contract_).dtype).total();
-    const AccumulatorBuffers totals = total.buffers("totals" + std::to_string(c_.out.tree.buffers.size()), Space::Local, count);
-    const auto each = [&](const auto& f) { c_.loop(c_.literal(0), c_.literal(count), width, f); };
-    const Accumulator zero = total.identity(width);
-    each([&](ValueId place) { total.store(totals, place, zero); });
-    const int64_t length = ir::kProductChain * ir::kProductGroup;
-    c_.loop(begin, end, length, [&](ValueId first) {
-      chains(first, c_.piece_end(first, c_.literal(length), end));
-      each([&](ValueId place) {
-        total.store(totals, place, total.combine(total.load(totals, place, width), {b_.load(group, place, width)}));
-      });
-    });
-    each([&](ValueId place) { b_.store(group, place, total.result(total.load(totals, place, width))); });
   }
 
   // Row r of the tile: its sub-vectors have the lines and columns of the first row's.
@@ -660,6 +667,7 @@ class Contraction {
   Value contract_, left_, right_;
   const Factors factors_;
   std::vector<Value> left_chain_, right_chain_;
+  bool turned_ = false;                                        // rows are places of an image, columns are channels
   bool swapped_ = false;                                       // left_ and right_ are the contraction's second and first operand
   int k_, row_ = kNoAxis, column_ = kNoAxis, line_ = kNoAxis;  // the axis of lines: none if a tile takes one
   bool tiled_ = false;                                         // several rows to a tile
@@ -668,7 +676,9 @@ class Contraction {
   RegisterTile tile_;
   int vectors_ = 1;                      // of the current columns
   Panel packed_;                         // the whole right operand, from the current columns on
+  std::optional<WindowTiles> windows_;   // where roles are turned
   bool packs_ = false, copies_ = false;  // the right operand: tile by tile, as a whole
+  bool keeps_copy_ = false;              // from launch to launch
   CodeLengths lengths_;
   int64_t column_tiles_ = 1, lines_ = 1;  // lines_: groups of lines that a tile takes
   double ns_ = 0, pack_ns_ = 0;           // of an iteration
@@ -791,6 +801,24 @@ ir::Kernel with_joined_columns(ir::Kernel kernel, int lanes) {
 }
 
 }  // namespace
+
+// sums(first, end) puts the sums of a group of k into the buffer `group`; there is the total of all in the end.
+void total_of_groups(Context& c, const Groups& of, DType dtype, const std::function<void(ValueId first, ValueId end)>& sums) {
+  ir::TreeBuilder& b = c.builder;
+  Reducer total = Reducer(b, Op::Sum, dtype).total();
+  const AccumulatorBuffers totals = total.buffers("totals" + std::to_string(c.out.tree.buffers.size()), Space::Local, of.room);
+  const auto each = [&](const auto& f) { c.loop(c.literal(0), of.count, of.width, f); };
+  const Accumulator zero = total.identity(of.width);
+  each([&](ValueId place) { total.store(totals, place, zero); });
+  const int64_t length = ir::kProductChain * ir::kProductGroup;
+  c.loop(of.begin, of.end, length, [&](ValueId first) {
+    sums(first, c.piece_end(first, c.literal(length), of.end));
+    each([&](ValueId place) {
+      total.store(totals, place, total.combine(total.load(totals, place, of.width), {b.load(of.group, place, of.width)}));
+    });
+  });
+  each([&](ValueId place) { b.store(of.group, place, total.result(total.load(totals, place, of.width))); });
+}
 
 void lower_contraction(Context& c) {
   Contraction contraction(c);
