@@ -11,6 +11,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <tuple>
 
 #include "codegen/bytecode/handlers.h"
 #include "codegen/interpreter/interpreter.h"
@@ -82,10 +83,13 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
   codegen::interpret(kernel, buffers.data(), scalars.data());
   using Code = decltype(codegen::llvm_backend::load_object({}, 0));
   static std::map<std::string, Code> compiled;  // a kernel is often the same fused and not, or at two widths
-  constexpr std::pair<int, bool> kTargets[] = {{256, true}, {128, false}, {256, false}, {512, false}, {512, true}};
+  // With a small cache the panels of products go chain by chain of k.
+  constexpr int64_t kSmall = 4 << 10, kLarge = 1 << 20;
+  constexpr std::tuple<int, bool, int64_t> kTargets[] = {
+      {256, true, kLarge}, {128, false, kSmall}, {256, false, kLarge}, {512, false, kLarge}, {512, true, kSmall}};
   const auto targets = static_cast<size_t>(test::fuzz_cases(std::size(kTargets)));
-  for (const auto& [bits, often] : std::span(kTargets, targets)) {
-    passes::Lowered lowered = passes::lower(kernel, ir::CpuTarget{.vector_bits = bits, .often = often});
+  for (const auto& [bits, often, cache] : std::span(kTargets, targets)) {
+    passes::Lowered lowered = passes::lower(kernel, ir::CpuTarget{.vector_bits = bits, .l2_bytes = cache, .often = often});
     std::string tree = ir::print(lowered.tree);
     INFO(tree);
     ir::verify(lowered.tree);
@@ -491,10 +495,10 @@ TEST_CASE("vectors reach over the ends of lines: windows of images of every widt
 
 TEST_CASE("convolutions of many channels: rows are places, whole blocks and what is left; one chain of k, several, and groups") {
   for (const int width : {3, 7, 8, 13}) check(convolution(8, 9, width, 32, "f32"));
-  for (const int filters : {33, 40, 64, 80}) check(convolution(1, 12, 11, filters, "f32", 30));
+  for (const int filters : {33, 64, 80}) check(convolution(1, 12, 11, filters, "f32", 30));
   check(convolution(3, 9, 7, 96, "f32", 2));
   check(convolution(1, 13, 10, 34, "f32", 460));
-  for (const char* dtype : {"f64", "f16", "i32", "u8"}) check(convolution(2, 9, 8, 35, dtype, 31));
+  for (const char* dtype : {"f64", "f16", "i32", "u8"}) check(convolution(2, 9, 8, 35, dtype));
 }
 
 TEST_CASE("vectors reach over the ends of lines: parts of lines") {
@@ -615,6 +619,8 @@ TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row
   };
   for (const char* k : {"255", "256", "257", "1100", "4096", "8300"}) deep("3", k, "5");
   deep("13", "520", "70");
+  deep("30", "4500", "33");
+  dot("2,20,300", "2,300,41", "2,20,41");
   for (const char* type : {"f64", "f16", "i32"}) deep("4", "300", "20", type);
   check(
       "graph @g(%a: f32[14,600], %b: f32[600,40]) {\n  %1 = dot %a, %b : f32[14,40]\n  %2 = tanh %1 : f32[14,40]\n  %3 = exp %2 : "

@@ -83,12 +83,13 @@ Choice choose_windows(const ir::Kernel& kernel, const ir::CpuTarget& target);
 const ir::Kernel& kernel_of_windows(const std::any& plan);
 void lower_windows(Context& c);
 void lower_contraction(Context& c);
-// The k begin..end of products, whose sums lie in the first `count` of `room` elements of the buffer `group`, in vectors of `width`.
+// The k begin..end of products, whose sums lie in the first `count` elements of the buffer `group`, whose number is the
+// parameter `room`, in vectors of `width`.
 struct Groups {
   ValueId begin, end;
   int32_t group;
   ValueId count;
-  int64_t room;
+  int32_t room;
   int width;
 };
 // sums(first, end) puts those of a group of k there (ir/op/sum_order.h), the total of all is there in the end.

@@ -18,6 +18,12 @@
 //
 //     acc[6][2 y][2 vectors]; for k { acc += splat(a[i, k]) * b[k, y, columns] }
 //
+// Where a panel of all k would leave the second cache, it is packed chain by chain of k, for all rows of the iteration at once:
+//
+//     for chain of k { pack b[chain, columns] -> panel; for i in rows step 6 { acc[6][4 vectors]; ...; sums[i ..] += acc } }; epilogue
+//
+// Windows times weights of many channels go another way (window_product.h).
+//
 // A constant b that few rows use is packed as a whole, in a phase of its own, so that the copy can be kept from launch to
 // launch:
 //
@@ -233,7 +239,8 @@ class Contraction {
     tiled_ = row_ >= 0 && !depends(c_.kernel, right_, row_) && !nest_.varies(left_);
     if (tiled_) {
       const int64_t lines = line_ < 0 || packs() ? 1 : c.extent(line_);
-      const int64_t depth = turned_ ? std::min(c.extent(k_), ir::kProductChain) : c.extent(k_);  // of which the panel is read again
+      // The part of a panel that is read again from tile to tile.
+      const int64_t depth = turned_ || goes_by_chains() ? std::min(c.extent(k_), ir::kProductChain) : c.extent(k_);
       const TileChoice choice(c, c.extent(row_), rows_lie_apart(), c.extent(column_), depth, ir::item_size(nest_.instr(right_).dtype),
                               lines);
       tile_ = choice.best(c.target.often || turned_);  // the places of an image seldom change
@@ -278,16 +285,18 @@ class Contraction {
   }
 
  private:
-  enum Length { kTasks, kPanels, kPanelRows, kRows, kDepth };  // of lengths_.numbers
+  enum Length { kTasks, kPanels, kPanelRows, kRows, kDepth, kSumRows };  // of lengths_.numbers
 
   void measure() {
     const int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
     const int64_t tile = int64_t{tile_.vectors} * nest_.lanes();
     column_tiles_ = ceil_div(columns, tile);
     // Panels of equal size: each packs its columns again.
-    const int64_t about = turned_ || columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
+    in_chains_ = goes_by_chains();
+    const int64_t about = turned_ || in_chains_ || columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
-    const int64_t whole = turned_ ? block_rows(c_, tile_.rows[0]) : tile_.rows[0];
+    const int64_t panel_bytes = c_.extent(k_) * tile * ir::item_size(nest_.instr(right_).dtype);
+    const int64_t whole = turned_ ? block_rows(c_, panel_bytes, tile_.rows[0]) : tile_.rows[0];
     const int64_t panel_rows = std::max<int64_t>(ceil_div(ceil_div(rows, panels), whole), 1) * whole;
     panels = ceil_div(rows, panel_rows);
     const auto cost = [&](int64_t work) {
@@ -300,7 +309,8 @@ class Contraction {
     keeps_copy_ = packs_ && (turned_ || rows <= kRowsOfCopy) && copies_whole();
     copies_ = keeps_copy_ || turned_;
     lines_ = line_ < 0 ? 1 : c_.extent(line_) / tile_.lines;
-    lengths_.numbers = {c_.product(batch_) * lines_ * column_tiles_ * panels, panels, panel_rows, rows, depth};
+    lengths_.numbers = {c_.product(batch_) * lines_ * column_tiles_ * panels, panels, panel_rows, rows, depth,
+                        panel_rows + std::max(tile_.rows[0], kRowsOfRest)};
     lengths_.free = {row_, k_};
     const auto outermost = std::ranges::find_if(batch_, [&](int a) { return c_.extent(a) > 1; });
     if (outermost != batch_.end()) lengths_.free.push_back(*outermost);
@@ -312,12 +322,21 @@ class Contraction {
                         copies_,
                         keeps_copy_,
                         turned_,
+                        in_chains_,
+                        whole,
                         ir::product_in_chains(dtype, c_.extent(k_)),
                         ir::product_in_groups(dtype, c_.extent(k_)),
                         tiles_fill_rows(),
                         tile_.vectors,
                         tile_.lines};
     lengths_.choices.insert(lengths_.choices.end(), tile_.rows.begin(), tile_.rows.end());
+  }
+
+  // Whether a panel of all k would leave the second cache, and so be fetched again for each tile.
+  bool goes_by_chains() const {
+    if (!tiled_ || turned_ || !packs() || !ir::product_in_chains(nest_.instr(contract_).dtype, c_.extent(k_))) return false;
+    const int64_t columns = std::min<int64_t>(c_.extent(column_), int64_t{accumulators(c_) / kLeastRows} * c_.lanes);
+    return c_.extent(k_) * columns * ir::item_size(nest_.instr(right_).dtype) > c_.target.l2_bytes / 2;
   }
 
   // Rows are channels where tiles have several lines: a tile was chosen to divide them.
@@ -472,13 +491,17 @@ class Contraction {
   void rows_of_panel(const PackedTile& columns) {
     mask_ = columns.mask;
     vectors_ = columns.vectors;
-    const Panel panel = panel_of(columns);
+    const Panel panel = in_chains_ ? Panel{} : panel_of(columns);
     nest_.set_sub_axes(std::array{column_, line_, row_});
     const bool is_last = columns.mask >= 0 && c_.extent(column_) > int64_t{tile_.vectors} * nest_.lanes();
     const bool rest = columns.vectors < tile_.vectors || (is_last && !tile_.any_columns);
     const std::vector<int> rows = rest && tiled_ ? rows_of_rest(accumulators(c_), columns.vectors) : tile_.rows;
     if (turned_) return windows_->run(row_begin_, row_end_, columns, panel, rows, epilogue_);
-    // Whole tiles first; then as many smaller ones as the rows that are left and those that the last ones may add fill.
+    in_chains_ ? rows_by_chains(columns, rows) : all_rows(panel, rows);
+  }
+
+  // Whole tiles first; then as many smaller ones as the rows that are left and those that the last ones may add fill.
+  void all_rows(const Panel& panel, const std::vector<int>& rows) {
     ValueId at = row_begin_;
     for (int tile : rows) {
       const bool whole = tile == rows[0] && rows.size() > 1;
@@ -490,6 +513,60 @@ class Contraction {
       row_group(at, end, tile, whole || tile == 1, panel);
       if (whole && tiles_fill_rows()) break;
       at = end;
+    }
+  }
+
+  // All rows chain by chain of k, whose part of the right operand stays in the second cache. Their sums lie in memory.
+  void rows_by_chains(const PackedTile& columns, const std::vector<int>& rows) {
+    const DType dtype = nest_.instr(contract_).dtype;
+    const int lanes = nest_.lanes();
+    const int64_t width = int64_t{vectors_} * lanes, chain = ir::kProductChain + packed_slack(c_, right_chain_.front(), k_);
+    const auto numbered = [&](const char* name) { return name + std::to_string(c_.out.tree.buffers.size()); };
+    sums_ = c_.buffer_of("sums", dtype, Space::Local, c_.length_slot(lengths_, kSumRows, width));
+    const int32_t buffer =
+        copies_ ? packed_.buffer : c_.fixed_buffer(numbered("panel"), nest_.instr(right_).dtype, Space::Local, chain * width);
+    const ValueId count = c_.mul(c_.offset(c_.sub(row_end_, row_begin_), rows[0]), c_.literal(width));
+    const ValueId zero = b_.constant(ir::constant(dtype, int64_t{0}), lanes);
+    const auto chains = [&](ValueId first, ValueId last) {
+      c_.loop(c_.literal(0), count, lanes, [&](ValueId at) { b_.store(sums_, at, zero); });
+      c_.loop(first, last, ir::kProductChain, [&](ValueId k) {
+        chain_begin_ = k;
+        chain_end_ = c_.piece_end(k, c_.literal(ir::kProductChain), last);
+        Panel panel{buffer, kZero, width};
+        if (copies_) {
+          panel.base = packed_.row(c_, k);
+        } else {
+          PackedTile part = columns;
+          part.row_begin = chain_begin_;
+          part.row_end = chain_end_;
+          nest_.set_sub_axes(std::array{column_, line_});
+          pack(c_, right_chain_, part, panel);
+          nest_.set_sub_axes(std::array{column_, line_, row_});
+        }
+        all_rows(panel, rows);
+      });
+    };
+    const ValueId begin = c_.literal(0), end = nest_.extent(k_);
+    ir::product_in_groups(dtype, c_.extent(k_))
+        ? total_of_groups(c_, {begin, end, sums_, count, c_.length_slot(lengths_, kSumRows, width), lanes}, dtype, chains)
+        : chains(begin, end);
+    c_.loop(row_begin_, row_end_, 1, [&](ValueId row) {
+      bind_row(0, row);
+      const ValueId place = c_.mul(c_.sub(row, row_begin_), c_.literal(width));
+      epilogue(0, [&](int q) { return b_.load(sums_, c_.offset(place, int64_t{q} * lanes), lanes); });
+    });
+  }
+
+  // Adds a chain of a tile's products to the sums.
+  void add_to_sums(ValueId at, const std::vector<std::vector<ValueId>>& registers) {
+    const int lanes = nest_.lanes();
+    ValueId place = c_.mul(c_.sub(at, row_begin_), c_.literal(int64_t{vectors_} * lanes));
+    int64_t offset = 0;
+    for (const std::vector<ValueId>& row : registers) {
+      for (const ValueId x : row) {
+        const ValueId to = c_.offset(place, std::exchange(offset, offset + lanes));
+        b_.store(sums_, to, c_.add(b_.load(sums_, to, lanes), b_.get(x)));
+      }
     }
   }
 
@@ -535,6 +612,13 @@ class Contraction {
           multiply(panel, k, registers);
         });
       };
+      if (in_chains_) {
+        c_.loop(c_.literal(0), c_.sub(chain_end_, chain_begin_), 1, [&](ValueId k) {
+          nest_.bind(k_, c_.add(chain_begin_, k));
+          multiply(panel, k, registers);
+        });
+        return add_to_sums(at, registers);
+      }
       const ValueId begin_k = c_.literal(0), end_k = nest_.extent(k_);
       ir::product_in_chains(nest_.instr(contract_).dtype, c_.extent(k_)) ? chains(begin_k, end_k, chain, registers) : chain(begin_k, end_k);
       whole && (rows == 1 || epilogue_.size() <= kShortEpilogue) ? at_once(registers) : row_by_row(at, registers);
@@ -567,7 +651,7 @@ class Contraction {
       });
     };
     ir::product_in_groups(dtype, c_.extent(k_))
-        ? total_of_groups(c_, {begin, end, group, c_.literal(count), count, width}, dtype, chains_of_group)
+        ? total_of_groups(c_, {begin, end, group, c_.literal(count), c_.nest.size_slot(count), width}, dtype, chains_of_group)
         : chains_of_group(begin, end);
     each_register([&](ValueId x, ValueId place) { b_.set(x, b_.load(group, place, width)); });
   }
@@ -679,6 +763,9 @@ class Contraction {
   std::optional<WindowTiles> windows_;   // where roles are turned
   bool packs_ = false, copies_ = false;  // the right operand: tile by tile, as a whole
   bool keeps_copy_ = false;              // from launch to launch
+  bool in_chains_ = false;               // all rows for each chain of k
+  int32_t sums_ = kNone;                 // [row][column] then
+  ValueId chain_begin_ = kNone, chain_end_ = kNone;
   CodeLengths lengths_;
   int64_t column_tiles_ = 1, lines_ = 1;  // lines_: groups of lines that a tile takes
   double ns_ = 0, pack_ns_ = 0;           // of an iteration
@@ -806,7 +893,7 @@ ir::Kernel with_joined_columns(ir::Kernel kernel, int lanes) {
 void total_of_groups(Context& c, const Groups& of, DType dtype, const std::function<void(ValueId first, ValueId end)>& sums) {
   ir::TreeBuilder& b = c.builder;
   Reducer total = Reducer(b, Op::Sum, dtype).total();
-  const AccumulatorBuffers totals = total.buffers("totals" + std::to_string(c.out.tree.buffers.size()), Space::Local, of.room);
+  const AccumulatorBuffers totals = total.buffers("totals" + std::to_string(c.out.tree.buffers.size()), Space::Local, 0, of.room);
   const auto each = [&](const auto& f) { c.loop(c.literal(0), of.count, of.width, f); };
   const Accumulator zero = total.identity(of.width);
   each([&](ValueId place) { total.store(totals, place, zero); });

@@ -52,7 +52,12 @@ bool is_window_product(const Context& c, const WindowProduct& p) {
 WindowTiles::WindowTiles(Context& c, const WindowProduct& product, const Factors& factors)
     : c_(c), nest_(c.nest), b_(c.builder), of_(product), factors_(factors), dtype_(c.nest.instr(product.contract).dtype) {}
 
-int64_t block_rows(const Context& c, int tile_rows) { return std::lcm(int64_t{tile_rows}, int64_t{c.lanes}); }
+// Where the packed weights of all k would leave the second cache, many rows use those of a chain.
+int64_t block_rows(const Context& c, int64_t panel_bytes, int tile_rows) {
+  constexpr int64_t kManyRows = 240;
+  const int64_t least = std::lcm(int64_t{tile_rows}, int64_t{c.lanes});
+  return panel_bytes <= c.target.l2_bytes / 2 ? least : std::max(kManyRows / least, int64_t{1}) * least;
+}
 
 // Of the image's element, where row and k are bound.
 ValueId WindowTiles::image_place() { return nest_.position_of(of_.image); }
@@ -75,7 +80,7 @@ void WindowTiles::run(ValueId begin, ValueId end, const PackedTile& columns, con
                       std::span<const Value> epilogue) {
   vectors_ = columns.vectors;
   width_ = int64_t{vectors_} * nest_.lanes();
-  const int64_t block = block_rows(c_, tile_rows[0]);
+  const int64_t block = block_rows(c_, c_.extent(of_.k) * width_ * ir::item_size(dtype_), tile_rows[0]);
   block_ = block + tile_rows[0];
   const auto numbered = [&](const char* name) { return name + std::to_string(c_.out.tree.buffers.size()); };
   places_ = c_.fixed_buffer(numbered("places"), DType::I64, Space::Local, block_);
@@ -111,7 +116,7 @@ void WindowTiles::add_up(ValueId rows, const Panel& panel, const std::vector<int
             [&](ValueId k) { add_chain(k, c_.piece_end(k, c_.literal(ir::kProductChain), last), rows, panel, tile_rows); });
   };
   if (!ir::product_in_groups(dtype_, c_.extent(of_.k))) return chains(begin, end);
-  total_of_groups(c_, {begin, end, sums_, count, block_ * width_, lanes}, dtype_, chains);
+  total_of_groups(c_, {begin, end, sums_, count, nest_.size_slot(block_ * width_), lanes}, dtype_, chains);
 }
 
 // The products of begin..end of k, tile by tile: whole ones, then the smaller ones for what is left.

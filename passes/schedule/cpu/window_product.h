@@ -17,8 +17,8 @@ struct WindowProduct {
 // Whether it pays: enough channels for vectors, and places for weights that are packed.
 bool is_window_product(const Context& c, const WindowProduct& product);
 
-// Rows that are computed together: whole tiles, and whole vectors.
-int64_t block_rows(const Context& c, int tile_rows);
+// Rows that are computed together, beside a panel of weights of so many bytes: whole tiles, and whole vectors.
+int64_t block_rows(const Context& c, int64_t panel_bytes, int tile_rows);
 
 class WindowTiles {
  public:
