@@ -191,6 +191,12 @@ class ProductLoopFinder {
   bool add_index(const Stmt& s) {
     if (type(s.result) != kIndex || std::ranges::any_of(s.args, [&](ValueId v) { return type(v) != kIndex; })) return false;
     if (!ir::is_elementwise(s.op) && s.op != Op::Quotient) return false;
+    for (const ValueId v : s.args) {  // an index from a table
+      const auto load = loads_.find(v);
+      if (load == loads_.end() || !growing_.insert(v).second) continue;
+      indices_.push_back(load->second);
+      are_even_ = false;
+    }
     const auto growing = std::ranges::count_if(s.args, [&](ValueId v) { return growing_.contains(v); });
     const bool is_even = s.op == Op::Add || s.op == Op::Sub || (s.op == Op::Mul && growing < 2);
     are_even_ = are_even_ && (growing == 0 || is_even);
@@ -200,8 +206,9 @@ class ProductLoopFinder {
   }
 
   bool add_sum(const Stmt& s) {
-    const auto element = elements_.find(s.args[0]);
-    const auto vector = loads_.find(s.args[1]);
+    const bool swaps = !elements_.contains(s.args[0]);
+    const auto element = elements_.find(s.args[swaps ? 1 : 0]);
+    const auto vector = loads_.find(s.args[swaps ? 0 : 1]);
     const auto read = reads_.find(s.args[2]);
     if (element == elements_.end() || vector == loads_.end() || read == reads_.end()) return false;
     if (type(vector->second->result) != type(s.result) || type(element->second->result) != VType{type(s.result).dtype, 1}) return false;
@@ -488,7 +495,9 @@ class Translator {
     const auto compute_indices = [&] {
       std::map<ValueId, int32_t> places{{s.result, place(s.result)}};
       for (const Stmt* index : product.indices) {
-        if (root_[index->result] == index->result) let(*index, places[index->result] = place(index->result));
+        if (root_[index->result] != index->result) continue;
+        const int32_t to = places[index->result] = place(index->result);
+        index->kind == StmtKind::Load ? access(*index, to, kIndex, true) : let(*index, to);
       }
       for (const auto& [v, p] : places) place_[v] = -1;
       return places;

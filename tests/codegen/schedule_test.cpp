@@ -493,6 +493,22 @@ TEST_CASE("vectors reach over the ends of lines: windows of images of every widt
   for (const char* dtype : {"f64", "f16", "bf16", "i32", "i64"}) check(convolution(2, 4, 7, 17, dtype));
 }
 
+// The gradient of their weights for each image: windows times what is [n, places, filters].
+std::string weight_gradient(int n, int rows, int width, int filters, const std::string& dtype) {
+  const auto of = [&](int a, int b) { return dtype + "[" + std::to_string(n) + "," + std::to_string(a) + "," + std::to_string(b) + "]"; };
+  std::string text = convolution(n, rows, width, filters, dtype);
+  const int places = rows * width;
+  text = text.substr(0, text.find("  %2"));
+  text.replace(text.find("%w"), text.find(")") - text.find("%w"), "%w: " + of(places, filters));
+  return text + "  %3 = dot %1, %w : " + of(27, filters) + "\n  return %3\n}\n";
+}
+
+TEST_CASE("the gradient of a convolution's weights: steps of places, in one chain and in several") {
+  for (const int width : {7, 8, 33}) check(weight_gradient(2, 9, width, 40, "f32"));
+  check(weight_gradient(1, 70, 66, 20, "f32"));
+  for (const char* dtype : {"f64", "bf16", "i32"}) check(weight_gradient(1, 9, 8, 20, dtype));
+}
+
 TEST_CASE("convolutions of many channels: rows are places, whole blocks and what is left; one chain of k, several, and groups") {
   for (const int width : {3, 7, 8, 13}) check(convolution(8, 9, width, 32, "f32"));
   for (const int filters : {33, 64, 80}) check(convolution(1, 12, 11, filters, "f32", 30));

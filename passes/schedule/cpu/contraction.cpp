@@ -247,13 +247,15 @@ class Contraction {
       if (!c.target.often)
         c.out.better_often = choice.is_better(choice.best(true), tile_) || (tile_.any_columns && columns_fill_and_lie_apart());
     }
+    has_steps_ = turned_ || (tiled_ && !c.is_small() && has_steps(c, left_, k_));
     tile_.lines > 1 ? std::erase(batch_, line_) : line_ = kNoAxis;
     measure();
   }
 
   void lower() {
     if (copies_) pack_whole();
-    if (turned_) windows_.emplace(c_, window_product(), factors_).note_steps();
+    if (has_steps_) steps_ = note_steps(c_, left_, k_);
+    if (turned_) windows_.emplace(c_, window_product(), factors_, steps_);
     const ValueId t = c_.begin_phase_of("tiles", c_.length_slot(lengths_, kTasks), ns_);
     auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles_));
     auto [batch, panel] = c_.divide(rest, c_.length(lengths_, kPanels));
@@ -277,9 +279,9 @@ class Contraction {
     if (!c_.is_known(lengths_, c_.target)) return false;
     if (copies_) {
       c_.out.phase_cost.push_back(pack_ns_);
-      if (turned_) c_.out.phase_cost.push_back(WindowTiles(c_, window_product(), factors_).steps_ns());
       if (keeps_copy_) c_.out.packing->copy = static_cast<int32_t>(c_.kernel.buffers.size());  // the first of the tree's own
     }
+    if (has_steps_) c_.out.phase_cost.push_back(steps_ns(c_, k_));
     c_.out.phase_cost.push_back(ns_);
     return true;
   }
@@ -322,6 +324,7 @@ class Contraction {
                         copies_,
                         keeps_copy_,
                         turned_,
+                        has_steps_,
                         in_chains_,
                         whole,
                         ir::product_in_chains(dtype, c_.extent(k_)),
@@ -601,9 +604,10 @@ class Contraction {
         const ValueId row = c_.offset(at, r);
         bind_row(r, whole ? row : c_.minimum(row, last));
       }
+      places_.clear();
       for (int sub = 0; sub < rows * vectors; ++sub) {
         nest_.set_sub(sub);
-        if (sub % vectors == 0) nest_.prepare(left_chain_);
+        if (sub % vectors == 0) has_steps_ ? note_place() : nest_.prepare(left_chain_);
         if (sub < vectors && panel.buffer < 0) nest_.prepare(right_chain_);
       }
       const auto chain = [&](ValueId first, ValueId end) {
@@ -622,6 +626,14 @@ class Contraction {
       const ValueId begin_k = c_.literal(0), end_k = nest_.extent(k_);
       ir::product_in_chains(nest_.instr(contract_).dtype, c_.extent(k_)) ? chains(begin_k, end_k, chain, registers) : chain(begin_k, end_k);
       whole && (rows == 1 || epilogue_.size() <= kShortEpilogue) ? at_once(registers) : row_by_row(at, registers);
+    });
+  }
+
+  // Where the row of the current sub-vector has its first k.
+  void note_place() {
+    c_.in_scope([&] {
+      nest_.bind(k_, c_.literal(0));
+      places_.push_back(nest_.position_of(left_));
     });
   }
 
@@ -700,6 +712,7 @@ class Contraction {
 
   void multiply(const Panel& panel, ValueId k, const std::vector<std::vector<ValueId>>& registers) {
     const ValueId packed = panel.buffer < 0 ? kNone : panel.row(c_, k);
+    const ValueId step = has_steps_ ? b_.load(steps_, nest_.axis_value(k_), 1) : kNone;
     std::vector<ValueId> right;  // the rows share it
     int sub = 0;
     for (const std::vector<ValueId>& row : registers) {
@@ -707,7 +720,7 @@ class Contraction {
       for (size_t q = 0; q < row.size(); ++q, ++sub) {
         nest_.set_sub(sub);
         nest_.set_mask(mask_of(q));
-        if (q == 0 || nest_.varies(left_)) x = operand(left_);
+        if (q == 0 || nest_.varies(left_)) x = has_steps_ ? stepped(static_cast<size_t>(sub) / row.size(), step) : operand(left_);
         if (right.size() == q) {
           const auto place = [&] { return c_.offset(packed, static_cast<int64_t>(q) * nest_.lanes()); };
           right.push_back(packed < 0 ? operand(right_) : b_.load(panel.buffer, place(), nest_.lanes()));
@@ -718,6 +731,11 @@ class Contraction {
       }
     }
     nest_.set_sub(0);
+  }
+
+  // The left operand of a row, so far behind its first k.
+  ValueId stepped(size_t row, ValueId step) {
+    return b_.splat(b_.load(nest_.instr(left_).slot, c_.add(places_[row], step), 1), nest_.lanes());
   }
 
   // An operand at the bound k, row and columns.
@@ -760,6 +778,9 @@ class Contraction {
   RegisterTile tile_;
   int vectors_ = 1;                      // of the current columns
   Panel packed_;                         // the whole right operand, from the current columns on
+  bool has_steps_ = false;               // the left operand, see window_product.h
+  int32_t steps_ = kNone;                // then
+  std::vector<ValueId> places_;          // of its rows in a tile
   std::optional<WindowTiles> windows_;   // where roles are turned
   bool packs_ = false, copies_ = false;  // the right operand: tile by tile, as a whole
   bool keeps_copy_ = false;              // from launch to launch

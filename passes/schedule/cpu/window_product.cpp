@@ -26,21 +26,42 @@ namespace {
 constexpr int64_t kLeastChannels = 32, kLeastPlaces = 128;
 constexpr int kMostLanes = 16;  // of vectors that are turned
 
-// Whether the place of an element is one of its place in the image and one of k.
-bool is_separable(const Index& index, int k) {
-  const auto only = [&](bool of_k) {
-    return index.substitute([&](int a, int64_t extent) { return (a == k) == of_k ? Index::axis(a, extent) : Index(0); });
-  };
-  return only(false) + only(true) - index.constant_part() == index;
-}
+bool is_plain(const Instr& in) { return in.op == Op::Load && in.guards.empty() && in.scale == 0; }
 
 }  // namespace
 
+bool has_steps(const Context& c, Value load, int k) {
+  const Instr& in = c.kernel.instr(load);
+  if (!is_plain(in) || in.index.stride(k).ok) return false;
+  const auto only = [&](bool of_k) {
+    return in.index.substitute([&](int a, int64_t extent) { return (a == k) == of_k ? Index::axis(a, extent) : Index(0); });
+  };
+  return only(false) + only(true) - in.index.constant_part() == in.index;
+}
+
+double steps_ns(const Context& c, int k) { return 2.0 * static_cast<double>(c.extent(k)); }
+
+int32_t note_steps(Context& c, Value load, int k) {
+  Nest& nest = c.nest;
+  ir::TreeBuilder& b = c.builder;
+  const int32_t steps = c.buffer("steps", DType::I64, Space::Global, c.extent(k));
+  c.begin_phase("steps", 1, steps_ns(c, k));
+  for (const int a : c.axes(AxisKind::Parallel)) nest.bind(a, c.literal(0));
+  const ValueId first = b.var(c.literal(0));
+  const auto place_at = [&](ValueId at) {
+    nest.bind(k, at);
+    return nest.position_of(load);
+  };
+  c.in_scope([&] { b.set(first, place_at(c.literal(0))); });
+  c.loop(c.literal(0), nest.extent(k), 1, [&](ValueId at) { b.store(steps, at, c.sub(place_at(at), b.get(first))); });
+  c.end_phase();
+  return steps;
+}
+
 bool is_window_product(const Context& c, const WindowProduct& p) {
   if (c.is_small() || p.place < 0 || p.channel < 0) return false;
-  const Instr &weights = c.kernel.instr(p.weights), &image = c.kernel.instr(p.image);
-  const auto is_plain = [](const Instr& in) { return in.op == Op::Load && in.guards.empty() && in.scale == 0; };
-  if (!is_plain(weights) || !is_plain(image) || image.index.stride(p.k).ok || !is_separable(image.index, p.k)) return false;
+  const Instr& weights = c.kernel.instr(p.weights);
+  if (!is_plain(weights) || !has_steps(c, p.image, p.k)) return false;
   const ir::Axes axes = weights.index.axes();
   const bool shared = std::ranges::all_of(axes, [&](int a) { return a == p.k || a == p.channel; });
   if (!shared || !weights.index.stride(p.k).ok || !weights.index.stride(p.channel).ok) return false;
@@ -49,8 +70,8 @@ bool is_window_product(const Context& c, const WindowProduct& p) {
   return lanes <= kMostLanes && channels >= kLeastChannels && (places >= kLeastPlaces || c.kernel.buffer(weights.slot).constant);
 }
 
-WindowTiles::WindowTiles(Context& c, const WindowProduct& product, const Factors& factors)
-    : c_(c), nest_(c.nest), b_(c.builder), of_(product), factors_(factors), dtype_(c.nest.instr(product.contract).dtype) {}
+WindowTiles::WindowTiles(Context& c, const WindowProduct& product, const Factors& factors, int32_t steps)
+    : c_(c), nest_(c.nest), b_(c.builder), of_(product), factors_(factors), dtype_(c.nest.instr(product.contract).dtype), steps_(steps) {}
 
 // Where the packed weights of all k would leave the second cache, many rows use those of a chain.
 int64_t block_rows(const Context& c, int64_t panel_bytes, int tile_rows) {
@@ -61,20 +82,6 @@ int64_t block_rows(const Context& c, int64_t panel_bytes, int tile_rows) {
 
 // Of the image's element, where row and k are bound.
 ValueId WindowTiles::image_place() { return nest_.position_of(of_.image); }
-
-void WindowTiles::note_steps() {
-  steps_ = c_.buffer("steps", DType::I64, Space::Global, c_.extent(of_.k));
-  c_.begin_phase("steps", 1, steps_ns());
-  for (const int a : c_.axes(AxisKind::Parallel)) nest_.bind(a, c_.literal(0));
-  const ValueId first = b_.var(c_.literal(0));
-  const auto place_at = [&](ValueId k) {
-    nest_.bind(of_.k, k);
-    return image_place();
-  };
-  c_.in_scope([&] { b_.set(first, place_at(c_.literal(0))); });
-  c_.loop(c_.literal(0), nest_.extent(of_.k), 1, [&](ValueId k) { b_.store(steps_, k, c_.sub(place_at(k), b_.get(first))); });
-  c_.end_phase();
-}
 
 void WindowTiles::run(ValueId begin, ValueId end, const PackedTile& columns, const Panel& panel, const std::vector<int>& tile_rows,
                       std::span<const Value> epilogue) {

@@ -20,13 +20,18 @@ bool is_window_product(const Context& c, const WindowProduct& product);
 // Rows that are computed together, beside a panel of weights of so many bytes: whole tiles, and whole vectors.
 int64_t block_rows(const Context& c, int64_t panel_bytes, int tile_rows);
 
+// Whether an element of this operand lies where the first of its row does, and so many further on as its k says, which takes divisions:
+// then a table tells it.
+bool has_steps(const Context& c, Value load, int k);
+// A phase that makes the table, one of the tree's buffers, and what it takes.
+int32_t note_steps(Context& c, Value load, int k);
+double steps_ns(const Context& c, int k);
+
 class WindowTiles {
  public:
-  WindowTiles(Context& c, const WindowProduct& product, const Factors& factors);
+  // `steps`: of note_steps, for the image.
+  WindowTiles(Context& c, const WindowProduct& product, const Factors& factors, int32_t steps);
 
-  // A phase that comes before that of the tiles, and what it takes.
-  void note_steps();
-  double steps_ns() const { return static_cast<double>(c_.extent(of_.k)) * 2; }
   // The rows begin..end of a tile of columns, which are packed in the panel, by tiles of so many rows, then of those behind; their
   // products go through the epilogue.
   void run(ValueId begin, ValueId end, const PackedTile& columns, const Panel& panel, const std::vector<int>& tile_rows,
@@ -46,10 +51,11 @@ class WindowTiles {
   const WindowProduct of_;
   const Factors factors_;
   const DType dtype_;
-  int vectors_ = 1;                         // of a row
-  int64_t width_ = 0, block_ = 0;           // columns; rows of a block, with those behind it that its last tile has
-  int32_t steps_ = kNone, places_ = kNone;  // of the image's elements, by k and by row
-  int32_t sums_ = kNone;                    // [row][column] of a block
+  int vectors_ = 1;                // of a row
+  int64_t width_ = 0, block_ = 0;  // columns; rows of a block, with those behind it that its last tile has
+  const int32_t steps_;            // by k
+  int32_t places_ = kNone;         // of the image's elements, by row
+  int32_t sums_ = kNone;           // [row][column] of a block
 };
 
 }  // namespace tenon::passes::cpu
