@@ -63,6 +63,29 @@ Step conv_net(int64_t batch) {
   return training(net, x, randint(0, 10, {batch}));
 }
 
+// Two convolutions of 64 channels with batch norms, over images of 32x32.
+Step residual_block(int64_t batch) {
+  manual_seed(0);
+  const auto convolution = [] { return nn::Conv2d(nn::Conv2dOptions(64, 64, 3).padding(1).bias(false)); };
+  nn::Sequential inner;
+  for (const bool last : {false, true}) {
+    inner->push_back(convolution());
+    inner->push_back(nn::BatchNorm2d(64));
+    if (!last) inner->push_back(nn::ReLU());
+  }
+  manual_seed(1);
+  const Tensor x = rand({batch, 64, 32, 32}) - 0.5, y = rand({batch, 64, 32, 32});
+  eval(x, y);
+  auto optimizer = std::make_shared<optim::SGD>(inner->parameters(), 0.01);
+  return [=]() mutable {
+    const Tensor loss = nn::functional::mse_loss(relu(inner->forward(x) + x), y);
+    optimizer->zero_grad();
+    loss.backward();
+    optimizer->step();
+    return loss.detach();
+  };
+}
+
 nn::Sequential iris_net() {
   manual_seed(32);
   return nn::Sequential{nn::Linear(4, 8), nn::ReLU(), nn::Linear(8, 9), nn::ReLU(), nn::Linear(9, 3)};
@@ -101,6 +124,7 @@ const Row kRows[] = {
     {"mlp_64", 5, [] { return mlp(64); }},
     {"cnn_64", 5, [] { return conv_net(64); }},
     {"cnn_256", 5, [] { return conv_net(256); }},
+    {"resnet_32", 3, [] { return residual_block(32); }},
     {"adam_1e7", 3, [] { return adam(10'000'000); }},
 };
 

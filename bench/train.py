@@ -21,8 +21,8 @@ import time
 from peers import RECYCLED
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROWS = ["iris_epoch", "mlp_64", "cnn_64", "cnn_256", "adam_1e7"]
-CHECKED = {"iris_epoch": 10, "mlp_64": 5, "cnn_64": 5, "cnn_256": 5, "adam_1e7": 3}
+ROWS = ["iris_epoch", "mlp_64", "cnn_64", "cnn_256", "resnet_32", "adam_1e7"]
+CHECKED = {"iris_epoch": 10, "mlp_64": 5, "cnn_64": 5, "cnn_256": 5, "resnet_32": 3, "adam_1e7": 3}
 
 
 def iris_rows(torch):
@@ -54,6 +54,28 @@ def training(torch, compiled, net, x, y):
     return step
 
 
+def residual_block(torch, compiled, batch):
+    """Two convolutions of 64 channels with batch norms, over images of 32x32."""
+    nn = torch.nn
+    torch.manual_seed(0)
+    convolution = lambda: nn.Conv2d(64, 64, 3, padding=1, bias=False)
+    inner = nn.Sequential(convolution(), nn.BatchNorm2d(64), nn.ReLU(), convolution(), nn.BatchNorm2d(64))
+    torch.manual_seed(1)
+    x, y = torch.rand(batch, 64, 32, 32) - 0.5, torch.rand(batch, 64, 32, 32)
+    optimizer = torch.optim.SGD(inner.parameters(), lr=0.01)
+    loss_of = lambda: torch.nn.functional.mse_loss(torch.relu(inner(x) + x), y)
+    if compiled:
+        loss_of = torch.compile(loss_of)
+
+    def step():
+        loss = loss_of()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+    return step
+
+
 def prepare(torch, row, compiled):
     nn = torch.nn
     if row == "iris_epoch":
@@ -70,8 +92,10 @@ def prepare(torch, row, compiled):
             update()
             return parameter.detach()[:8].sum()
         return step
-    torch.manual_seed(0)
     batch = int(row.split("_")[1])
+    if row.startswith("resnet"):
+        return residual_block(torch, compiled, batch)
+    torch.manual_seed(0)
     if row.startswith("mlp"):
         net = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
         torch.manual_seed(1)

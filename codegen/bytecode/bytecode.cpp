@@ -184,8 +184,17 @@ class ProductLoopFinder {
     }
   }
 
+  // An index may be a load from a table.
+  void take_from_table(ValueId v) {
+    const auto load = loads_.find(v);
+    if (load == loads_.end() || !growing_.insert(v).second) return;
+    indices_.push_back(load->second);
+    is_even_ = false;
+  }
+
   bool add_load(const Stmt& s) {
     if (s.strided || type(s.args[0]) != kIndex) return false;
+    take_from_table(s.args[0]);
     if (s.mask >= 0) {
       const auto makes_mask = [&](const Stmt& other) { return other.result == s.mask; };
       if (type(s.result).lanes == 1 || std::ranges::any_of(loop_.body, makes_mask)) return false;
@@ -196,6 +205,7 @@ class ProductLoopFinder {
 
   bool add_index(const Stmt& s) {
     if (type(s.result) != kIndex || std::ranges::any_of(s.args, [&](ValueId v) { return type(v) != kIndex; })) return false;
+    for (const ValueId v : s.args) take_from_table(v);
     const auto growing = std::ranges::count_if(s.args, [&](ValueId v) { return growing_.contains(v); });
     if (!ir::is_elementwise(s.op) && (s.op != Op::Quotient || growing > 0)) return false;
     const bool is_even = s.op == Op::Add || s.op == Op::Sub || (s.op == Op::Mul && growing < 2);
@@ -206,8 +216,9 @@ class ProductLoopFinder {
   }
 
   bool add_sum(const Stmt& s) {
-    const auto element = elements_.find(s.args[0]);
-    const auto vector = loads_.find(s.args[1]);
+    const bool swaps = !elements_.contains(s.args[0]);
+    const auto element = elements_.find(s.args[swaps ? 1 : 0]);
+    const auto vector = loads_.find(s.args[swaps ? 0 : 1]);
     const auto read = reads_.find(s.args[2]);
     if (element == elements_.end() || vector == loads_.end() || read == reads_.end()) return false;
     if (type(vector->second->result) != type(s.result) || type(element->second->result) != VType{type(s.result).dtype, 1}) return false;
@@ -302,7 +313,7 @@ class Translator {
     if (s.kind == StmtKind::Size) place_[s.result] = program_.sizes + kWord * s.slot;
     if (s.kind == StmtKind::For) {  // what product_loop needs
       constant(static_cast<uint64_t>(s.step), kIndex);
-      constant(0, kIndex);
+      for (const uint64_t number : {uint64_t{0}, ~uint64_t{0}}) constant(number, kIndex);
       constant(1, kTruths);
     }
     if (s.kind != StmtKind::Let) return;
@@ -530,7 +541,10 @@ class Translator {
     for (const auto& [v, p] : second) free_[kWord].push_back(p);
   }
 
-  bytecode::Handler list_handler(const Stmt& index) const { return h_.elementwise(index.op, DType::I64, DType::I64, true); }
+  bytecode::Handler list_handler(const Stmt& index) const {
+    if (index.kind == StmtKind::Load) return h_.load({kWord, bytecode::kListed, false, false, Access::Indexed});
+    return h_.elementwise(index.op, DType::I64, DType::I64, true);
+  }
 
   // An index that grows is a list of its next values, computed as a vector; what is added to it in each iteration stays beside the list.
   void listed_product_loop(const Stmt& s, const ProductLoop& product, bytecode::MultiplyAdds& m, bytecode::Handler run) {
@@ -554,6 +568,9 @@ class Translator {
     }
     const auto grows = [&](ValueId v) { return product.growing.contains(v); };
     lists[s.result] = take(room_of(list));
+    const int32_t last = take(kWord), lasts = take(room_of(list));  // a table is not read beyond the loop's end
+    emit({.run = h_.elementwise(Op::Add, DType::I64, DType::I64, false), .d = last, .a = to, .b = constant(~uint64_t{0}, kIndex)});
+    emit({.run = h_.splat(kWord), .d = lasts, .a = last, .n = list.lanes});
     for (const Stmt* index : product.indices) {
       if (root_[index->result] != index->result) continue;
       const auto& args = index->args;
@@ -580,15 +597,31 @@ class Translator {
     }
     const int32_t step = constant(static_cast<uint64_t>(s.step), kIndex);
     const size_t first = emit({.run = h_.ramp(kWord), .d = lists.at(s.result), .a = at, .b = step, .n = list.lanes});
+    emit({.run = h_.elementwise(Op::Min, DType::I64, DType::I64, true),
+          .d = lists.at(s.result),
+          .a = lists.at(s.result),
+          .b = lasts,
+          .n = chunks_of(list)});
     for (const Stmt* index : listed) {
       std::array<int32_t, bytecode::kOperands> from = {};
       for (size_t i = 0; i < index->args.size(); ++i) from.at(i) = lists.at(root_[index->args[i]]);
+      if (index->kind == StmtKind::Load) {
+        emit({.run = list_handler(*index),
+              .d = lists.at(index->result),
+              .a = from[0],
+              .b = kWord * index->buffer,
+              .n = list.lanes,
+              .number = kWord});
+        continue;
+      }
       emit({.run = list_handler(*index), .d = lists.at(index->result), .a = from[0], .b = from[1], .c = from[2], .n = chunks_of(list)});
     }
     emit({.run = run, .a = at, .b = to, .number = s.step, .more = &m});
     end_loop(first - 1, at, to, s.step * bytecode::kListed);
     for (const ValueId v : same) give_back(v);
     for (const auto& [v, p] : lists) free_[room_of(list)].push_back(p);
+    free_[room_of(list)].push_back(lasts);
+    free_[kWord].push_back(last);
   }
   void end_loop(size_t begin, int32_t at, int32_t to, int64_t step) {
     const auto back = static_cast<int32_t>(begin + 1) - static_cast<int32_t>(code_->size());

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "codegen/bytecode/handlers.h"
@@ -22,6 +23,7 @@ struct Tile {
   const char* type;
   bool even;              // else an element's index is a remainder
   bool masked = false;    // the last two lanes of each vector are not read
+  bool table = false;     // the remainders stand in a table
   const char* more = "";  // one more statement in the loop, before the last
 };
 
@@ -31,7 +33,7 @@ std::string tile_text(const Tile& c) {
   const auto fresh = [&] { return "%" + std::to_string(next++); };
   const std::string lanes = std::to_string(c.lanes), vector = std::string(c.type) + "x" + lanes;
   std::string text = "looptree @tile cpu lanes=" + std::to_string(c.lanes) + " {\n  params a: " + c.type + " in, b: " + c.type +
-                     " in, y: " + c.type + " out, sizes 3\n  phase tiles: parallel %0 in 0..s2 {\n" +
+                     " in, y: " + c.type + " out, t: i64 in, sizes 3\n  phase tiles: parallel %0 in 0..s2 {\n" +
                      "    %1 = size s0 : i64\n    %2 = size s1 : i64\n    %3 = const 7 : i64\n    %4 = const " + lanes +
                      " : i64\n    %5 = const 0.5 : " + vector +
                      "\n    %7 = const 2635249153387078803 : i64\n    %8 = const 0 : i32\n    %9 = const 1 : i32\n    %10 = const " +
@@ -49,6 +51,9 @@ std::string tile_text(const Tile& c) {
     text += "      " + offset + " = const " + std::to_string(100 * r) + " : i64\n";
     if (c.even) {
       text += "      " + index + " = add %6, " + offset + " : i64\n";
+    } else if (c.table) {
+      const std::string rest = fresh();
+      text += "      " + rest + " = load t[%6] : i64\n      " + index + " = add " + rest + ", " + offset + " : i64\n";
     } else {
       const std::string quotient = fresh(), product = fresh(), rest = fresh();
       text += "      " + quotient + " = mulhi %6, %7 : i64\n      " + product + " = mul " + quotient + ", %3 : i64\n      " + rest +
@@ -106,7 +111,9 @@ void check_tile(const Tile& c, int64_t from, int64_t to) {
         handlers->multiply_adds(c.type == std::string("f32") ? ir::DType::F32 : ir::DType::F64, c.lanes, c.even && !c.masked) != nullptr;
     CHECK((bytecode->slowdown() < 10) == (is_one && *c.more == 0));
     std::vector<T> got(wanted.size());
-    void* const buffers[] = {a.data(), b.data(), got.data()};
+    std::vector<int64_t> table(static_cast<size_t>(to));  // no longer than the loop
+    for (size_t k = 0; k < table.size(); ++k) table[k] = static_cast<int64_t>(k % 7);
+    void* const buffers[] = {a.data(), b.data(), got.data(), table.data()};
     const int64_t sizes[] = {from, to, 1};
     std::vector<std::byte> registers(bytecode->register_bytes() + codegen::kLocalAlign);
     const auto misplaced = reinterpret_cast<uintptr_t>(registers.data()) % codegen::kLocalAlign;
@@ -119,15 +126,17 @@ void check_tile(const Tile& c, int64_t from, int64_t to) {
 }  // namespace
 
 TEST_CASE("bytecode: a loop of multiply-adds is few instructions") {
-  for (const auto& [even, masked] : {std::pair(true, false), std::pair(false, false), std::pair(true, true), std::pair(false, true)}) {
+  for (const auto& [even, masked, table] :
+       {std::tuple(true, false, false), std::tuple(false, false, false), std::tuple(true, true, false), std::tuple(false, true, false),
+        std::tuple(false, false, true), std::tuple(false, true, true)}) {
     for (const int rows : {1, 2, 3, 5, 8, 11}) {
       for (const int columns : {1, 2, 3, 4, 5}) {
         for (const auto& [from, to] : {std::pair(0, 0), std::pair(3, 4), std::pair(2, 34), std::pair(2, 75)}) {
-          check_tile<float>({rows, columns, 16, 1, "f32", even, masked}, from, to);
-          check_tile<float>({rows, columns, 8, 3, "f32", even, masked}, from, to);
+          check_tile<float>({rows, columns, 16, 1, "f32", even, masked, table}, from, to);
+          check_tile<float>({rows, columns, 8, 3, "f32", even, masked, table}, from, to);
         }
-        check_tile<double>({rows, columns, 8, 1, "f64", even, masked}, 1, 67);
-        check_tile<double>({rows, columns, 4, 2, "f64", even, masked}, 1, 67);
+        check_tile<double>({rows, columns, 8, 1, "f64", even, masked, table}, 1, 67);
+        check_tile<double>({rows, columns, 4, 2, "f64", even, masked, table}, 1, 67);
       }
     }
   }
@@ -135,7 +144,7 @@ TEST_CASE("bytecode: a loop of multiply-adds is few instructions") {
 
 TEST_CASE("bytecode: a loop that does more than multiply-adds is none of them") {
   for (const char* more : {"      store y[%6], %5\n", "      set %14, %5\n      set %14, %5\n"}) {
-    Tile c{2, 1, 16, 1, "f32", true, false, more};
+    Tile c{2, 1, 16, 1, "f32", true, false, false, more};
     const auto bytecode = codegen::Bytecode::of(ir::parse_looptree(tile_text(c)));
     REQUIRE(bytecode);
     CHECK(bytecode->slowdown() > 10);

@@ -11,6 +11,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <tuple>
 
 #include "codegen/bytecode/handlers.h"
 #include "codegen/interpreter/interpreter.h"
@@ -82,10 +83,13 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
   codegen::interpret(kernel, buffers.data(), scalars.data());
   using Code = decltype(codegen::llvm_backend::load_object({}, 0));
   static std::map<std::string, Code> compiled;  // a kernel is often the same fused and not, or at two widths
-  constexpr std::pair<int, bool> kTargets[] = {{256, true}, {128, false}, {256, false}, {512, false}, {512, true}};
+  // With a small cache the panels of products go chain by chain of k.
+  constexpr int64_t kSmall = 4 << 10, kLarge = 1 << 20;
+  constexpr std::tuple<int, bool, int64_t> kTargets[] = {
+      {256, true, kLarge}, {128, false, kSmall}, {256, false, kLarge}, {512, false, kLarge}, {512, true, kSmall}};
   const auto targets = static_cast<size_t>(test::fuzz_cases(std::size(kTargets)));
-  for (const auto& [bits, often] : std::span(kTargets, targets)) {
-    passes::Lowered lowered = passes::lower(kernel, ir::CpuTarget{.vector_bits = bits, .often = often});
+  for (const auto& [bits, often, cache] : std::span(kTargets, targets)) {
+    passes::Lowered lowered = passes::lower(kernel, ir::CpuTarget{.vector_bits = bits, .l2_bytes = cache, .often = often});
     std::string tree = ir::print(lowered.tree);
     INFO(tree);
     ir::verify(lowered.tree);
@@ -466,19 +470,19 @@ TEST_CASE("long bodies, which stand once: masked throughout, sums in memory") {
   }
 }
 
-// A convolution of 3x3 without a border: images [n, 3, rows + 2, width + 2], `filters` results.
-std::string convolution(int n, int rows, int width, int filters, const std::string& dtype) {
-  const int line = width + 2, plane = (rows + 2) * line, places = rows * width;
+// A convolution of 3x3 without a border: images [n, channels, rows + 2, width + 2], `filters` results.
+std::string convolution(int n, int rows, int width, int filters, const std::string& dtype, int channels = 3) {
+  const int line = width + 2, plane = (rows + 2) * line, places = rows * width, k = 9 * channels;
   const auto dims = [](std::initializer_list<int> sizes) {
     std::string text;
     for (const int size : sizes) text += (text.empty() ? "" : ",") + std::to_string(size);
     return "[" + text + "]";
   };
-  const std::string windows = dims({n, 3, 3, 3, rows, width}), strides = dims({3 * plane, plane, line, 1, line, 1});
-  return "graph @g(%x: " + dtype + dims({n, 3, rows + 2, line}) + ", %w: " + dtype + dims({1, filters, 27}) + ", %b: " + dtype +
+  const std::string windows = dims({n, channels, 3, 3, rows, width}), strides = dims({channels * plane, plane, line, 1, line, 1});
+  return "graph @g(%x: " + dtype + dims({n, channels, rows + 2, line}) + ", %w: " + dtype + dims({1, filters, k}) + ", %b: " + dtype +
          dims({1, filters, 1}) + ") {\n  %0 = strided %x sizes=" + windows + " strides=" + strides + " offset=0 : " + dtype + windows +
-         "\n  %1 = reshape %0 " + dims({n, 27, places}) + " : " + dtype + dims({n, 27, places}) + "\n  %2 = expand %w " +
-         dims({n, filters, 27}) + " : " + dtype + dims({n, filters, 27}) + "\n  %3 = dot %2, %1 : " + dtype + dims({n, filters, places}) +
+         "\n  %1 = reshape %0 " + dims({n, k, places}) + " : " + dtype + dims({n, k, places}) + "\n  %2 = expand %w " +
+         dims({n, filters, k}) + " : " + dtype + dims({n, filters, k}) + "\n  %3 = dot %2, %1 : " + dtype + dims({n, filters, places}) +
          "\n  %4 = expand %b " + dims({n, filters, places}) + " : " + dtype + dims({n, filters, places}) +
          "\n  %5 = add %3, %4 : " + dtype + dims({n, filters, places}) + "\n  return %5\n}\n";
 }
@@ -487,6 +491,30 @@ TEST_CASE("vectors reach over the ends of lines: windows of images of every widt
   for (const int width : {3, 5, 6, 7, 8, 9, 14, 15, 16, 17, 18, 31}) check(convolution(1, 5, width, 20, "f32"));
   for (const int width : {6, 7, 14}) check(convolution(3, width, width, 24, "f32"));  // as one line of columns where it runs often
   for (const char* dtype : {"f64", "f16", "bf16", "i32", "i64"}) check(convolution(2, 4, 7, 17, dtype));
+}
+
+// The gradient of their weights for each image: windows times what is [n, places, filters].
+std::string weight_gradient(int n, int rows, int width, int filters, const std::string& dtype) {
+  const auto of = [&](int a, int b) { return dtype + "[" + std::to_string(n) + "," + std::to_string(a) + "," + std::to_string(b) + "]"; };
+  std::string text = convolution(n, rows, width, filters, dtype);
+  const int places = rows * width;
+  text = text.substr(0, text.find("  %2"));
+  text.replace(text.find("%w"), text.find(")") - text.find("%w"), "%w: " + of(places, filters));
+  return text + "  %3 = dot %1, %w : " + of(27, filters) + "\n  return %3\n}\n";
+}
+
+TEST_CASE("the gradient of a convolution's weights: steps of places, in one chain and in several") {
+  for (const int width : {7, 8, 33}) check(weight_gradient(2, 9, width, 40, "f32"));
+  check(weight_gradient(1, 70, 66, 20, "f32"));
+  for (const char* dtype : {"f64", "bf16", "i32"}) check(weight_gradient(1, 9, 8, 20, dtype));
+}
+
+TEST_CASE("convolutions of many channels: rows are places, whole blocks and what is left; one chain of k, several, and groups") {
+  for (const int width : {3, 7, 8, 13}) check(convolution(8, 9, width, 32, "f32"));
+  for (const int filters : {33, 64, 80}) check(convolution(1, 12, 11, filters, "f32", 30));
+  check(convolution(3, 9, 7, 96, "f32", 2));
+  check(convolution(1, 13, 10, 34, "f32", 460));
+  for (const char* dtype : {"f64", "f16", "i32", "u8"}) check(convolution(2, 9, 8, 35, dtype));
 }
 
 TEST_CASE("vectors reach over the ends of lines: parts of lines") {
@@ -607,6 +635,8 @@ TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row
   };
   for (const char* k : {"255", "256", "257", "1100", "4096", "8300"}) deep("3", k, "5");
   deep("13", "520", "70");
+  deep("30", "4500", "33");
+  dot("2,20,300", "2,300,41", "2,20,41");
   for (const char* type : {"f64", "f16", "i32"}) deep("4", "300", "20", type);
   check(
       "graph @g(%a: f32[14,600], %b: f32[600,40]) {\n  %1 = dot %a, %b : f32[14,40]\n  %2 = tanh %1 : f32[14,40]\n  %3 = exp %2 : "

@@ -83,6 +83,17 @@ Choice choose_windows(const ir::Kernel& kernel, const ir::CpuTarget& target);
 const ir::Kernel& kernel_of_windows(const std::any& plan);
 void lower_windows(Context& c);
 void lower_contraction(Context& c);
+// The k begin..end of products, whose sums lie in the first `count` elements of the buffer `group`, whose number is the
+// parameter `room`, in vectors of `width`.
+struct Groups {
+  ValueId begin, end;
+  int32_t group;
+  ValueId count;
+  int32_t room;
+  int width;
+};
+// sums(first, end) puts those of a group of k there (ir/op/sum_order.h), the total of all is there in the end.
+void total_of_groups(Context& c, const Groups& of, DType dtype, const std::function<void(ValueId first, ValueId end)>& sums);
 // A contraction as it is lowered: little work with axes of one element; much, or what runs often, with the columns of several images as
 // one axis.
 ir::Kernel laid_out_contraction(ir::Kernel kernel, const ir::CpuTarget& target);

@@ -18,6 +18,12 @@
 //
 //     acc[6][2 y][2 vectors]; for k { acc += splat(a[i, k]) * b[k, y, columns] }
 //
+// Where a panel of all k would leave the second cache, it is packed chain by chain of k, for all rows of the iteration at once:
+//
+//     for chain of k { pack b[chain, columns] -> panel; for i in rows step 6 { acc[6][4 vectors]; ...; sums[i ..] += acc } }; epilogue
+//
+// Windows times weights of many channels go another way (window_product.h).
+//
 // A constant b that few rows use is packed as a whole, in a phase of its own, so that the copy can be kept from launch to
 // launch:
 //
@@ -29,10 +35,12 @@
 // ones keep a long panel in the cache and leave fewer columns over.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "passes/passes.h"
 #include "passes/schedule/cpu/context.h"
+#include "passes/schedule/cpu/window_product.h"
 
 namespace tenon::passes::cpu {
 
@@ -231,18 +239,23 @@ class Contraction {
     tiled_ = row_ >= 0 && !depends(c_.kernel, right_, row_) && !nest_.varies(left_);
     if (tiled_) {
       const int64_t lines = line_ < 0 || packs() ? 1 : c.extent(line_);
-      const TileChoice choice(c, c.extent(row_), rows_lie_apart(), c.extent(column_), c.extent(k_),
-                              ir::item_size(nest_.instr(right_).dtype), lines);
-      tile_ = choice.best(c.target.often);
+      // The part of a panel that is read again from tile to tile.
+      const int64_t depth = turned_ || goes_by_chains() ? std::min(c.extent(k_), ir::kProductChain) : c.extent(k_);
+      const TileChoice choice(c, c.extent(row_), rows_lie_apart(), c.extent(column_), depth, ir::item_size(nest_.instr(right_).dtype),
+                              lines);
+      tile_ = choice.best(c.target.often || turned_);  // the places of an image seldom change
       if (!c.target.often)
         c.out.better_often = choice.is_better(choice.best(true), tile_) || (tile_.any_columns && columns_fill_and_lie_apart());
     }
+    has_steps_ = turned_ || (tiled_ && !c.is_small() && has_steps(c, left_, k_));
     tile_.lines > 1 ? std::erase(batch_, line_) : line_ = kNoAxis;
     measure();
   }
 
   void lower() {
     if (copies_) pack_whole();
+    if (has_steps_) steps_ = note_steps(c_, left_, k_);
+    if (turned_) windows_.emplace(c_, window_product(), factors_, steps_);
     const ValueId t = c_.begin_phase_of("tiles", c_.length_slot(lengths_, kTasks), ns_);
     auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles_));
     auto [batch, panel] = c_.divide(rest, c_.length(lengths_, kPanels));
@@ -256,7 +269,7 @@ class Contraction {
     row_begin_ = c_.mul(panel, step);
     row_end_ = c_.minimum(c_.add(row_begin_, step), c_.length(lengths_, kRows));
     prologue();
-    columns_of_tile(column_tile, [&](const PackedTile& columns) { rows_of_panel(columns); });
+    columns_of_tile(column_tile, !turned_, [&](const PackedTile& columns) { rows_of_panel(columns); });
     c_.end_phase();
     c_.keep(std::move(lengths_), c_.target);
   }
@@ -266,23 +279,27 @@ class Contraction {
     if (!c_.is_known(lengths_, c_.target)) return false;
     if (copies_) {
       c_.out.phase_cost.push_back(pack_ns_);
-      c_.out.packing->copy = static_cast<int32_t>(c_.kernel.buffers.size());  // the first of the tree's own
+      if (keeps_copy_) c_.out.packing->copy = static_cast<int32_t>(c_.kernel.buffers.size());  // the first of the tree's own
     }
+    if (has_steps_) c_.out.phase_cost.push_back(steps_ns(c_, k_));
     c_.out.phase_cost.push_back(ns_);
     return true;
   }
 
  private:
-  enum Length { kTasks, kPanels, kPanelRows, kRows, kDepth };  // of lengths_.numbers
+  enum Length { kTasks, kPanels, kPanelRows, kRows, kDepth, kSumRows };  // of lengths_.numbers
 
   void measure() {
     const int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
     const int64_t tile = int64_t{tile_.vectors} * nest_.lanes();
     column_tiles_ = ceil_div(columns, tile);
     // Panels of equal size: each packs its columns again.
-    const int64_t about = columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
+    in_chains_ = goes_by_chains();
+    const int64_t about = turned_ || in_chains_ || columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
-    const int64_t panel_rows = std::max<int64_t>(ceil_div(ceil_div(rows, panels), tile_.rows[0]), 1) * tile_.rows[0];
+    const int64_t panel_bytes = c_.extent(k_) * tile * ir::item_size(nest_.instr(right_).dtype);
+    const int64_t whole = turned_ ? block_rows(c_, panel_bytes, tile_.rows[0]) : tile_.rows[0];
+    const int64_t panel_rows = std::max<int64_t>(ceil_div(ceil_div(rows, panels), whole), 1) * whole;
     panels = ceil_div(rows, panel_rows);
     const auto cost = [&](int64_t work) {
       return static_cast<double>(work * tile * tile_.lines * c_.extent(k_)) / (6.0 * nest_.lanes()) + 50;
@@ -291,9 +308,11 @@ class Contraction {
     pack_ns_ = cost(4);
     packs_ = packs();
     const int64_t depth = c_.extent(k_) + packed_slack(c_, right_chain_.front(), k_);
-    copies_ = packs_ && rows <= kRowsOfCopy && copies_whole();
+    keeps_copy_ = packs_ && (turned_ || rows <= kRowsOfCopy) && copies_whole();
+    copies_ = keeps_copy_ || turned_;
     lines_ = line_ < 0 ? 1 : c_.extent(line_) / tile_.lines;
-    lengths_.numbers = {c_.product(batch_) * lines_ * column_tiles_ * panels, panels, panel_rows, rows, depth};
+    lengths_.numbers = {c_.product(batch_) * lines_ * column_tiles_ * panels, panels, panel_rows, rows, depth,
+                        panel_rows + std::max(tile_.rows[0], kRowsOfRest)};
     lengths_.free = {row_, k_};
     const auto outermost = std::ranges::find_if(batch_, [&](int a) { return c_.extent(a) > 1; });
     if (outermost != batch_.end()) lengths_.free.push_back(*outermost);
@@ -303,12 +322,24 @@ class Contraction {
                         tile_.any_columns,
                         packs_,
                         copies_,
+                        keeps_copy_,
+                        turned_,
+                        has_steps_,
+                        in_chains_,
+                        whole,
                         ir::product_in_chains(dtype, c_.extent(k_)),
                         ir::product_in_groups(dtype, c_.extent(k_)),
                         tiles_fill_rows(),
                         tile_.vectors,
                         tile_.lines};
     lengths_.choices.insert(lengths_.choices.end(), tile_.rows.begin(), tile_.rows.end());
+  }
+
+  // Whether a panel of all k would leave the second cache, and so be fetched again for each tile.
+  bool goes_by_chains() const {
+    if (!tiled_ || turned_ || !packs() || !ir::product_in_chains(nest_.instr(contract_).dtype, c_.extent(k_))) return false;
+    const int64_t columns = std::min<int64_t>(c_.extent(column_), int64_t{accumulators(c_) / kLeastRows} * c_.lanes);
+    return c_.extent(k_) * columns * ir::item_size(nest_.instr(right_).dtype) > c_.target.l2_bytes / 2;
   }
 
   // Rows are channels where tiles have several lines: a tile was chosen to divide them.
@@ -341,7 +372,20 @@ class Contraction {
       std::swap(left_, right_);
       swapped_ = true;
     }
+    turned_ = is_window_product(c_, window_product());
+    if (turned_) {
+      std::swap(column_, row_);
+      std::swap(left_, right_);
+      swapped_ = true;
+      line_ = kNoAxis;
+    }
     batch_ = c_.parallel_but({column_, row_});
+  }
+
+  // Of the roles as they are, or turned.
+  WindowProduct window_product() const {
+    return turned_ ? WindowProduct{contract_, right_, left_, k_, row_, column_}
+                   : WindowProduct{contract_, left_, right_, k_, column_, row_};
   }
 
   // Values that depend on neither rows nor columns; notes what the products go through afterwards.
@@ -367,15 +411,16 @@ class Contraction {
     nest_.set_sub(0);
   }
 
-  // The columns of tile `number`, or those that are left over for it, the last vector masked: body(columns).
+  // The columns of tile `number`, or those that are left over for it, the last vector masked: body(columns). `binds` them, or leaves that
+  // to the body.
   template <class Body>
-  void columns_of_tile(ValueId number, const Body& body) {
+  void columns_of_tile(ValueId number, bool binds, const Body& body) {
     const int64_t width = int64_t{tile_.vectors} * nest_.lanes(), columns = column_ < 0 ? 1 : c_.extent(column_);
     const ValueId begin = c_.mul(number, c_.literal(width)), end = nest_.size(columns);
     const auto bound_at = [&](ValueId first, int vectors, bool whole) {
       c_.in_scope([&] {
         nest_.set_sub_axes(std::array{column_, line_});
-        bind_columns(first, vectors);
+        if (binds) bind_columns(first, vectors);
         if (copies_) packed_.base = c_.mul(number, c_.length(lengths_, kDepth, width));
         const ValueId last = whole ? kAlways : nest_.tail_mask(c_.offset(first, int64_t{vectors - 1} * nest_.lanes()), end);
         body(PackedTile{column_, k_, first, vectors, whole ? kNone : end, last});
@@ -428,8 +473,8 @@ class Contraction {
     const int64_t width = int64_t{tile_.vectors} * nest_.lanes();
     packed_ = {c_.buffer_of("packed", nest_.instr(right_).dtype, Space::Global, c_.length_slot(lengths_, kDepth, column_tiles_ * width)),
                kZero, width};
-    c_.out.packing->copy = packed_.buffer;
-    columns_of_tile(c_.begin_phase("pack", column_tiles_, pack_ns_),
+    if (keeps_copy_) c_.out.packing->copy = packed_.buffer;
+    columns_of_tile(c_.begin_phase("pack", column_tiles_, pack_ns_), true,
                     [&](const PackedTile& columns) { pack(c_, right_chain_, columns, packed_); });
     c_.end_phase();
   }
@@ -449,12 +494,17 @@ class Contraction {
   void rows_of_panel(const PackedTile& columns) {
     mask_ = columns.mask;
     vectors_ = columns.vectors;
-    const Panel panel = panel_of(columns);
+    const Panel panel = in_chains_ ? Panel{} : panel_of(columns);
     nest_.set_sub_axes(std::array{column_, line_, row_});
     const bool is_last = columns.mask >= 0 && c_.extent(column_) > int64_t{tile_.vectors} * nest_.lanes();
     const bool rest = columns.vectors < tile_.vectors || (is_last && !tile_.any_columns);
     const std::vector<int> rows = rest && tiled_ ? rows_of_rest(accumulators(c_), columns.vectors) : tile_.rows;
-    // Whole tiles first; then as many smaller ones as the rows that are left and those that the last ones may add fill.
+    if (turned_) return windows_->run(row_begin_, row_end_, columns, panel, rows, epilogue_);
+    in_chains_ ? rows_by_chains(columns, rows) : all_rows(panel, rows);
+  }
+
+  // Whole tiles first; then as many smaller ones as the rows that are left and those that the last ones may add fill.
+  void all_rows(const Panel& panel, const std::vector<int>& rows) {
     ValueId at = row_begin_;
     for (int tile : rows) {
       const bool whole = tile == rows[0] && rows.size() > 1;
@@ -466,6 +516,60 @@ class Contraction {
       row_group(at, end, tile, whole || tile == 1, panel);
       if (whole && tiles_fill_rows()) break;
       at = end;
+    }
+  }
+
+  // All rows chain by chain of k, whose part of the right operand stays in the second cache. Their sums lie in memory.
+  void rows_by_chains(const PackedTile& columns, const std::vector<int>& rows) {
+    const DType dtype = nest_.instr(contract_).dtype;
+    const int lanes = nest_.lanes();
+    const int64_t width = int64_t{vectors_} * lanes, chain = ir::kProductChain + packed_slack(c_, right_chain_.front(), k_);
+    const auto numbered = [&](const char* name) { return name + std::to_string(c_.out.tree.buffers.size()); };
+    sums_ = c_.buffer_of("sums", dtype, Space::Local, c_.length_slot(lengths_, kSumRows, width));
+    const int32_t buffer =
+        copies_ ? packed_.buffer : c_.fixed_buffer(numbered("panel"), nest_.instr(right_).dtype, Space::Local, chain * width);
+    const ValueId count = c_.mul(c_.offset(c_.sub(row_end_, row_begin_), rows[0]), c_.literal(width));
+    const ValueId zero = b_.constant(ir::constant(dtype, int64_t{0}), lanes);
+    const auto chains = [&](ValueId first, ValueId last) {
+      c_.loop(c_.literal(0), count, lanes, [&](ValueId at) { b_.store(sums_, at, zero); });
+      c_.loop(first, last, ir::kProductChain, [&](ValueId k) {
+        chain_begin_ = k;
+        chain_end_ = c_.piece_end(k, c_.literal(ir::kProductChain), last);
+        Panel panel{buffer, kZero, width};
+        if (copies_) {
+          panel.base = packed_.row(c_, k);
+        } else {
+          PackedTile part = columns;
+          part.row_begin = chain_begin_;
+          part.row_end = chain_end_;
+          nest_.set_sub_axes(std::array{column_, line_});
+          pack(c_, right_chain_, part, panel);
+          nest_.set_sub_axes(std::array{column_, line_, row_});
+        }
+        all_rows(panel, rows);
+      });
+    };
+    const ValueId begin = c_.literal(0), end = nest_.extent(k_);
+    ir::product_in_groups(dtype, c_.extent(k_))
+        ? total_of_groups(c_, {begin, end, sums_, count, c_.length_slot(lengths_, kSumRows, width), lanes}, dtype, chains)
+        : chains(begin, end);
+    c_.loop(row_begin_, row_end_, 1, [&](ValueId row) {
+      bind_row(0, row);
+      const ValueId place = c_.mul(c_.sub(row, row_begin_), c_.literal(width));
+      epilogue(0, [&](int q) { return b_.load(sums_, c_.offset(place, int64_t{q} * lanes), lanes); });
+    });
+  }
+
+  // Adds a chain of a tile's products to the sums.
+  void add_to_sums(ValueId at, const std::vector<std::vector<ValueId>>& registers) {
+    const int lanes = nest_.lanes();
+    ValueId place = c_.mul(c_.sub(at, row_begin_), c_.literal(int64_t{vectors_} * lanes));
+    int64_t offset = 0;
+    for (const std::vector<ValueId>& row : registers) {
+      for (const ValueId x : row) {
+        const ValueId to = c_.offset(place, std::exchange(offset, offset + lanes));
+        b_.store(sums_, to, c_.add(b_.load(sums_, to, lanes), b_.get(x)));
+      }
     }
   }
 
@@ -500,9 +604,10 @@ class Contraction {
         const ValueId row = c_.offset(at, r);
         bind_row(r, whole ? row : c_.minimum(row, last));
       }
+      places_.clear();
       for (int sub = 0; sub < rows * vectors; ++sub) {
         nest_.set_sub(sub);
-        if (sub % vectors == 0) nest_.prepare(left_chain_);
+        if (sub % vectors == 0) has_steps_ ? note_place() : nest_.prepare(left_chain_);
         if (sub < vectors && panel.buffer < 0) nest_.prepare(right_chain_);
       }
       const auto chain = [&](ValueId first, ValueId end) {
@@ -511,9 +616,24 @@ class Contraction {
           multiply(panel, k, registers);
         });
       };
+      if (in_chains_) {
+        c_.loop(c_.literal(0), c_.sub(chain_end_, chain_begin_), 1, [&](ValueId k) {
+          nest_.bind(k_, c_.add(chain_begin_, k));
+          multiply(panel, k, registers);
+        });
+        return add_to_sums(at, registers);
+      }
       const ValueId begin_k = c_.literal(0), end_k = nest_.extent(k_);
       ir::product_in_chains(nest_.instr(contract_).dtype, c_.extent(k_)) ? chains(begin_k, end_k, chain, registers) : chain(begin_k, end_k);
       whole && (rows == 1 || epilogue_.size() <= kShortEpilogue) ? at_once(registers) : row_by_row(at, registers);
+    });
+  }
+
+  // Where the row of the current sub-vector has its first k.
+  void note_place() {
+    c_.in_scope([&] {
+      nest_.bind(k_, c_.literal(0));
+      places_.push_back(nest_.position_of(left_));
     });
   }
 
@@ -542,27 +662,10 @@ class Contraction {
         });
       });
     };
-    ir::product_in_groups(dtype, c_.extent(k_)) ? groups(begin, end, chains_of_group, group, count, width) : chains_of_group(begin, end);
+    ir::product_in_groups(dtype, c_.extent(k_))
+        ? total_of_groups(c_, {begin, end, group, c_.literal(count), c_.nest.size_slot(count), width}, dtype, chains_of_group)
+        : chains_of_group(begin, end);
     each_register([&](ValueId x, ValueId place) { b_.set(x, b_.load(group, place, width)); });
-  }
-
-  // chains(first, end) puts the sums of a group into the buffer `group`; there is the total of all in the
-  // end.
-  void groups(ValueId begin, ValueId end, const std::function<void(ValueId first, ValueId end)>& chains, int32_t group, int64_t count,
-              int width) {
-    Reducer total = Reducer(b_, Op::Sum, nest_.instr(contract_).dtype).total();
-    const AccumulatorBuffers totals = total.buffers("totals" + std::to_string(c_.out.tree.buffers.size()), Space::Local, count);
-    const auto each = [&](const auto& f) { c_.loop(c_.literal(0), c_.literal(count), width, f); };
-    const Accumulator zero = total.identity(width);
-    each([&](ValueId place) { total.store(totals, place, zero); });
-    const int64_t length = ir::kProductChain * ir::kProductGroup;
-    c_.loop(begin, end, length, [&](ValueId first) {
-      chains(first, c_.piece_end(first, c_.literal(length), end));
-      each([&](ValueId place) {
-        total.store(totals, place, total.combine(total.load(totals, place, width), {b_.load(group, place, width)}));
-      });
-    });
-    each([&](ValueId place) { b_.store(group, place, total.result(total.load(totals, place, width))); });
   }
 
   // Row r of the tile: its sub-vectors have the lines and columns of the first row's.
@@ -609,6 +712,7 @@ class Contraction {
 
   void multiply(const Panel& panel, ValueId k, const std::vector<std::vector<ValueId>>& registers) {
     const ValueId packed = panel.buffer < 0 ? kNone : panel.row(c_, k);
+    const ValueId step = has_steps_ ? b_.load(steps_, nest_.axis_value(k_), 1) : kNone;
     std::vector<ValueId> right;  // the rows share it
     int sub = 0;
     for (const std::vector<ValueId>& row : registers) {
@@ -616,7 +720,7 @@ class Contraction {
       for (size_t q = 0; q < row.size(); ++q, ++sub) {
         nest_.set_sub(sub);
         nest_.set_mask(mask_of(q));
-        if (q == 0 || nest_.varies(left_)) x = operand(left_);
+        if (q == 0 || nest_.varies(left_)) x = has_steps_ ? stepped(static_cast<size_t>(sub) / row.size(), step) : operand(left_);
         if (right.size() == q) {
           const auto place = [&] { return c_.offset(packed, static_cast<int64_t>(q) * nest_.lanes()); };
           right.push_back(packed < 0 ? operand(right_) : b_.load(panel.buffer, place(), nest_.lanes()));
@@ -627,6 +731,11 @@ class Contraction {
       }
     }
     nest_.set_sub(0);
+  }
+
+  // The left operand of a row, so far behind its first k.
+  ValueId stepped(size_t row, ValueId step) {
+    return b_.splat(b_.load(nest_.instr(left_).slot, c_.add(places_[row], step), 1), nest_.lanes());
   }
 
   // An operand at the bound k, row and columns.
@@ -660,6 +769,7 @@ class Contraction {
   Value contract_, left_, right_;
   const Factors factors_;
   std::vector<Value> left_chain_, right_chain_;
+  bool turned_ = false;                                        // rows are places of an image, columns are channels
   bool swapped_ = false;                                       // left_ and right_ are the contraction's second and first operand
   int k_, row_ = kNoAxis, column_ = kNoAxis, line_ = kNoAxis;  // the axis of lines: none if a tile takes one
   bool tiled_ = false;                                         // several rows to a tile
@@ -668,7 +778,15 @@ class Contraction {
   RegisterTile tile_;
   int vectors_ = 1;                      // of the current columns
   Panel packed_;                         // the whole right operand, from the current columns on
+  bool has_steps_ = false;               // the left operand, see window_product.h
+  int32_t steps_ = kNone;                // then
+  std::vector<ValueId> places_;          // of its rows in a tile
+  std::optional<WindowTiles> windows_;   // where roles are turned
   bool packs_ = false, copies_ = false;  // the right operand: tile by tile, as a whole
+  bool keeps_copy_ = false;              // from launch to launch
+  bool in_chains_ = false;               // all rows for each chain of k
+  int32_t sums_ = kNone;                 // [row][column] then
+  ValueId chain_begin_ = kNone, chain_end_ = kNone;
   CodeLengths lengths_;
   int64_t column_tiles_ = 1, lines_ = 1;  // lines_: groups of lines that a tile takes
   double ns_ = 0, pack_ns_ = 0;           // of an iteration
@@ -791,6 +909,24 @@ ir::Kernel with_joined_columns(ir::Kernel kernel, int lanes) {
 }
 
 }  // namespace
+
+// sums(first, end) puts the sums of a group of k into the buffer `group`; there is the total of all in the end.
+void total_of_groups(Context& c, const Groups& of, DType dtype, const std::function<void(ValueId first, ValueId end)>& sums) {
+  ir::TreeBuilder& b = c.builder;
+  Reducer total = Reducer(b, Op::Sum, dtype).total();
+  const AccumulatorBuffers totals = total.buffers("totals" + std::to_string(c.out.tree.buffers.size()), Space::Local, 0, of.room);
+  const auto each = [&](const auto& f) { c.loop(c.literal(0), of.count, of.width, f); };
+  const Accumulator zero = total.identity(of.width);
+  each([&](ValueId place) { total.store(totals, place, zero); });
+  const int64_t length = ir::kProductChain * ir::kProductGroup;
+  c.loop(of.begin, of.end, length, [&](ValueId first) {
+    sums(first, c.piece_end(first, c.literal(length), of.end));
+    each([&](ValueId place) {
+      total.store(totals, place, total.combine(total.load(totals, place, of.width), {b.load(of.group, place, of.width)}));
+    });
+  });
+  each([&](ValueId place) { b.store(of.group, place, total.result(total.load(totals, place, of.width))); });
+}
 
 void lower_contraction(Context& c) {
   Contraction contraction(c);

@@ -21,9 +21,10 @@ void along_columns(Context& c, std::span<const Value> operand, const PackedTile&
     nest.set_sub(0);
   };
   each_vector([&](int) { nest.prepare(operand); });
-  c.loop(c.literal(0), nest.extent(tile.rows), 1, [&](ValueId row) {
+  const bool all = tile.row_begin < 0;
+  c.loop(all ? c.literal(0) : tile.row_begin, all ? nest.extent(tile.rows) : tile.row_end, 1, [&](ValueId row) {
     nest.bind(tile.rows, row);
-    const ValueId place = panel.row(c, row);
+    const ValueId place = panel.row(c, all ? row : c.sub(row, tile.row_begin));
     each_vector([&](int q) {
       nest.set_mask(q + 1 == tile.vectors ? tile.mask : kAlways);
       for (const Value v : operand) nest.emit(v);

@@ -26,11 +26,11 @@ namespace tenon::passes::cpu {
 
 namespace {
 
-constexpr int64_t kLeastTasks = 8;  // of fewer planes, bands are shared out
-constexpr int64_t kBandLines = 8;   // of a band: a multiple
-constexpr int64_t kLeastReads = 2;  // of an element that is staged
-constexpr int kMostVectors = 4;     // of a line
-constexpr int64_t kMostStep = 4;    // of windows along a line
+constexpr int64_t kLeastTasks = 8;   // of fewer planes, bands are shared out
+constexpr int64_t kBandLines = 8;    // of a band: a multiple
+constexpr double kLeastReads = 1.5;  // of an element that is staged
+constexpr int kMostVectors = 4;      // of a line
+constexpr int64_t kMostStep = 4;     // of windows along a line
 
 // A dim of a staged plane: the places first .. first + count of the operand, of which those in lo .. hi exist.
 struct PlaneDim {
@@ -172,7 +172,8 @@ bool reads_often(const StagedWindows& windows) {
   for (const Plane& plane : windows.planes) elements += plane.elements();
   const ir::Kernel& kernel = windows.kernel;
   const int64_t points = kernel.extent_of(AxisKind::Parallel) / product_of(kernel, planes_axes(kernel, windows));
-  return points * kernel.extent_of(AxisKind::Inner) * std::ssize(windows.planes) >= kLeastReads * elements;
+  return static_cast<double>(points * kernel.extent_of(AxisKind::Inner) * std::ssize(windows.planes)) >=
+         kLeastReads * static_cast<double>(elements);
 }
 
 // Cuts planes into bands of lines where they are few, or more than a part of the second cache. A load is shifted by where its band begins.
