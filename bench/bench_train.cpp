@@ -17,17 +17,22 @@ namespace {
 using namespace tenon;
 using Step = std::function<Tensor()>;
 
-// Forward pass, loss, gradients and update, on one batch.
-Step training(nn::Sequential net, const Tensor& x, const Tensor& y) {
-  eval(x, y);
-  auto optimizer = std::make_shared<optim::Adam>(net->parameters());
-  return [=]() mutable {
-    const Tensor loss = nn::functional::cross_entropy(net->forward(x), y);
+// Forward pass and loss, gradients and update, on one batch.
+template <typename Optimizer>
+Step training_of(std::function<Tensor()> loss_of, std::shared_ptr<Optimizer> optimizer) {
+  return [=] {
+    const Tensor loss = loss_of();
     optimizer->zero_grad();
     loss.backward();
     optimizer->step();
     return loss.detach();
   };
+}
+
+Step training(nn::Sequential net, const Tensor& x, const Tensor& y) {
+  eval(x, y);
+  const auto loss_of = [=] { return nn::functional::cross_entropy(nn::Sequential(net)->forward(x), y); };
+  return training_of(loss_of, std::make_shared<optim::Adam>(net->parameters()));
 }
 
 Step mlp(int64_t batch) {
@@ -76,14 +81,90 @@ Step residual_block(int64_t batch) {
   manual_seed(1);
   const Tensor x = rand({batch, 64, 32, 32}) - 0.5, y = rand({batch, 64, 32, 32});
   eval(x, y);
-  auto optimizer = std::make_shared<optim::SGD>(inner->parameters(), 0.01);
-  return [=]() mutable {
-    const Tensor loss = nn::functional::mse_loss(relu(inner->forward(x) + x), y);
-    optimizer->zero_grad();
-    loss.backward();
-    optimizer->step();
-    return loss.detach();
+  const auto loss_of = [=] { return nn::functional::mse_loss(relu(nn::Sequential(inner)->forward(x) + x), y); };
+  return training_of(loss_of, std::make_shared<optim::SGD>(inner->parameters(), 0.01));
+}
+
+// A class for each of 32 sequences of 50 steps, from the state after the last one.
+Step lstm() {
+  manual_seed(0);
+  nn::LSTM layer(nn::LSTMOptions(64, 128).batch_first(true));
+  nn::Linear head(128, 10);
+  manual_seed(1);
+  const Tensor x = rand({32, 50, 64}) - 0.5, y = randint(0, 10, {32});
+  eval(x, y);
+  std::vector<Tensor> parameters = layer->parameters();
+  for (const Tensor& parameter : head->parameters()) parameters.push_back(parameter);
+  const auto loss_of = [=] {
+    const Tensor all = std::get<0>(layer->forward(x));
+    return nn::functional::cross_entropy(head->forward(all.select(1, -1)), y);
   };
+  return training_of(loss_of, std::make_shared<optim::Adam>(parameters));
+}
+
+constexpr int64_t kBatch = 12, kTokens = 64, kWidth = 128, kHeads = 4, kDepth = 4, kWords = 65;
+
+struct BlockImpl : nn::Module {
+  Tensor forward(const Tensor& x) {
+    const auto parts = to_heads->forward(norm1->forward(x)).view({kBatch, kTokens, 3, kHeads, kWidth / kHeads}).permute({2, 0, 3, 1, 4});
+    const Tensor heads = scaled_dot_product_attention(parts[0], parts[1], parts[2], {}, 0.0, true);
+    const Tensor y = x + from_heads->forward(heads.transpose(1, 2).reshape({kBatch, kTokens, kWidth}));
+    return y + down->forward(nn::functional::gelu(up->forward(norm2->forward(y))));
+  }
+  nn::LayerNorm norm1 = register_module("norm1", nn::LayerNorm(nn::LayerNormOptions({kWidth})));
+  nn::Linear to_heads = register_module("to_heads", nn::Linear(kWidth, 3 * kWidth));
+  nn::Linear from_heads = register_module("from_heads", nn::Linear(kWidth, kWidth));
+  nn::LayerNorm norm2 = register_module("norm2", nn::LayerNorm(nn::LayerNormOptions({kWidth})));
+  nn::Linear up = register_module("up", nn::Linear(kWidth, 4 * kWidth));
+  nn::Linear down = register_module("down", nn::Linear(4 * kWidth, kWidth));
+};
+TENON_MODULE(Block);
+
+struct LanguageModelImpl : nn::Module {
+  Tensor forward(const Tensor& words) {
+    Tensor x = embedding->forward(words) + places->forward(arange(kTokens));
+    for (const Block& block : blocks) x = Block(block)->forward(x);
+    return head->forward(norm->forward(x));
+  }
+  nn::Embedding embedding = register_module("embedding", nn::Embedding(kWords, kWidth));
+  nn::Embedding places = register_module("places", nn::Embedding(kTokens, kWidth));
+  std::vector<Block> blocks = [this] {
+    std::vector<Block> all;
+    for (int64_t i = 0; i < kDepth; ++i) all.push_back(register_module("block" + std::to_string(i), Block()));
+    return all;
+  }();
+  nn::LayerNorm norm = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({kWidth})));
+  nn::Linear head = register_module("head", nn::Linear(kWidth, kWords));
+};
+TENON_MODULE(LanguageModel);
+
+// The next word of each, by causal attention.
+Step transformer() {
+  manual_seed(0);
+  LanguageModel model;
+  manual_seed(1);
+  const Tensor words = randint(0, kWords, {kBatch, kTokens}), next = randint(0, kWords, {kBatch * kTokens});
+  eval(words, next);
+  const auto loss_of = [=] { return nn::functional::cross_entropy(LanguageModel(model)->forward(words).view({-1, kWords}), next); };
+  return training_of(loss_of, std::make_shared<optim::AdamW>(model->parameters()));
+}
+
+// A class for each of the sequences, from the mean over its tokens.
+Step encoder() {
+  manual_seed(0);
+  const auto layer = nn::TransformerEncoderLayerOptions(kWidth, kHeads).dim_feedforward(4 * kWidth).dropout(0.0);
+  nn::TransformerEncoder stack(nn::TransformerEncoderOptions(layer, kDepth));
+  nn::Linear head(kWidth, 10);
+  manual_seed(1);
+  const Tensor x = rand({kTokens, kBatch, kWidth}) - 0.5, y = randint(0, 10, {kBatch});
+  const Tensor mask = full({kTokens, kTokens}, -INFINITY).triu(1);
+  eval(x, y, mask);
+  std::vector<Tensor> parameters = stack->parameters();
+  for (const Tensor& parameter : head->parameters()) parameters.push_back(parameter);
+  const auto loss_of = [=] {
+    return nn::functional::cross_entropy(nn::Linear(head)->forward(nn::TransformerEncoder(stack)->forward(x, mask).mean(0)), y);
+  };
+  return training_of(loss_of, std::make_shared<optim::AdamW>(parameters));
 }
 
 nn::Sequential iris_net() {
@@ -125,6 +206,9 @@ const Row kRows[] = {
     {"cnn_64", 5, [] { return conv_net(64); }},
     {"cnn_256", 5, [] { return conv_net(256); }},
     {"resnet_32", 3, [] { return residual_block(32); }},
+    {"lstm", 5, lstm},
+    {"transformer", 5, transformer},
+    {"encoder", 5, encoder},
     {"adam_1e7", 3, [] { return adam(10'000'000); }},
 };
 

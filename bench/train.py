@@ -6,9 +6,10 @@
 BENCH_TRAIN is the program built from bench_train.cpp. Each contestant trains in a process of its own; they take turns in an
 order drawn anew each round. "recycled" is PyTorch that keeps the memory that it freed (malloc's trim_threshold), so that no
 page fault counts against it. Printed: Tenon's milliseconds, and how many times as long the others take, the median of the
-rounds' ratios; with --best the quickest of all rounds counts, as on a machine with other work. Then the row iris_cold: from
-the start of a process, with an empty cache, to the 100th epoch of the tutorial, imports included; and the most memory that a
-process has after cnn_256 alone. torch.compile is left out where it cannot compile, and with --eager. Ends with 1 if a loss is wrong."""
+rounds' ratios; with --best the quickest of all rounds counts, as on a machine with other work. Below cnn_256 and the rows of
+sequences: the most memory that each process had, which trained that row alone. Then the row iris_cold: from the start of a
+process, with an empty cache, to the 100th epoch of the tutorial, imports included. torch.compile is left out where it cannot
+compile, and with --eager. Ends with 1 if a loss is wrong."""
 import argparse
 import os
 import random
@@ -21,8 +22,9 @@ import time
 from peers import RECYCLED
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROWS = ["iris_epoch", "mlp_64", "cnn_64", "cnn_256", "resnet_32", "adam_1e7"]
-CHECKED = {"iris_epoch": 10, "mlp_64": 5, "cnn_64": 5, "cnn_256": 5, "resnet_32": 3, "adam_1e7": 3}
+ROWS = ["iris_epoch", "mlp_64", "cnn_64", "cnn_256", "resnet_32", "lstm", "transformer", "encoder", "adam_1e7"]
+CHECKED = {"iris_epoch": 10, "mlp_64": 5, "cnn_64": 5, "cnn_256": 5, "resnet_32": 3, "lstm": 5, "transformer": 5, "encoder": 5, "adam_1e7": 3}
+BATCH, TOKENS, WIDTH, HEADS, DEPTH, WORDS = 12, 64, 128, 4, 4, 65
 
 
 def iris_rows(torch):
@@ -40,8 +42,10 @@ def iris_net(torch):
 
 
 def training(torch, compiled, net, x, y):
-    optimizer = torch.optim.Adam(net.parameters())
-    loss_of = lambda: torch.nn.functional.cross_entropy(net(x), y)
+    return training_of(torch, compiled, lambda: torch.nn.functional.cross_entropy(net(x), y), torch.optim.Adam(net.parameters()))
+
+
+def training_of(torch, compiled, loss_of, optimizer):
     if compiled:
         loss_of = torch.compile(loss_of)
 
@@ -54,7 +58,7 @@ def training(torch, compiled, net, x, y):
     return step
 
 
-def residual_block(torch, compiled, batch):
+def residual_block(torch, batch):
     """Two convolutions of 64 channels with batch norms, over images of 32x32."""
     nn = torch.nn
     torch.manual_seed(0)
@@ -62,22 +66,68 @@ def residual_block(torch, compiled, batch):
     inner = nn.Sequential(convolution(), nn.BatchNorm2d(64), nn.ReLU(), convolution(), nn.BatchNorm2d(64))
     torch.manual_seed(1)
     x, y = torch.rand(batch, 64, 32, 32) - 0.5, torch.rand(batch, 64, 32, 32)
-    optimizer = torch.optim.SGD(inner.parameters(), lr=0.01)
     loss_of = lambda: torch.nn.functional.mse_loss(torch.relu(inner(x) + x), y)
-    if compiled:
-        loss_of = torch.compile(loss_of)
+    return loss_of, torch.optim.SGD(inner.parameters(), lr=0.01)
 
-    def step():
-        loss = loss_of()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.detach()
-    return step
+
+def lstm(torch):
+    """A class for each of 32 sequences of 50 steps, from the state after the last one."""
+    nn = torch.nn
+    torch.manual_seed(0)
+    layer = nn.LSTM(64, 128, batch_first=True)
+    head = nn.Linear(128, 10)
+    torch.manual_seed(1)
+    x, y = torch.rand(32, 50, 64) - 0.5, torch.randint(0, 10, (32,))
+    loss_of = lambda: nn.functional.cross_entropy(head(layer(x)[0].select(1, -1)), y)
+    return loss_of, torch.optim.Adam([*layer.parameters(), *head.parameters()])
+
+
+def transformer(torch):
+    """The next word of each, by causal attention."""
+    nn = torch.nn
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.to_heads, self.from_heads = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+            self.norm2, self.up, self.down = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+
+        def forward(self, x):
+            parts = self.to_heads(self.norm1(x)).view(BATCH, TOKENS, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+            heads = nn.functional.scaled_dot_product_attention(parts[0], parts[1], parts[2], is_causal=True)
+            y = x + self.from_heads(heads.transpose(1, 2).reshape(BATCH, TOKENS, WIDTH))
+            return y + self.down(nn.functional.gelu(self.up(self.norm2(y))))
+
+    torch.manual_seed(0)
+    embedding, places = nn.Embedding(WORDS, WIDTH), nn.Embedding(TOKENS, WIDTH)
+    rest = nn.Sequential(*[Block() for _ in range(DEPTH)], nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WORDS))
+    torch.manual_seed(1)
+    words, following = torch.randint(0, WORDS, (BATCH, TOKENS)), torch.randint(0, WORDS, (BATCH * TOKENS,))
+    loss_of = lambda: nn.functional.cross_entropy(rest(embedding(words) + places(torch.arange(TOKENS))).view(-1, WORDS), following)
+    return loss_of, torch.optim.AdamW([*embedding.parameters(), *places.parameters(), *rest.parameters()])
+
+
+def encoder(torch):
+    """A class for each of the sequences, from the mean over its tokens."""
+    nn = torch.nn
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(WIDTH, HEADS, dim_feedforward=4 * WIDTH, dropout=0.0)
+    stack = nn.TransformerEncoder(layer, DEPTH, enable_nested_tensor=False)
+    head = nn.Linear(WIDTH, 10)
+    torch.manual_seed(1)
+    x, y = torch.rand(TOKENS, BATCH, WIDTH) - 0.5, torch.randint(0, 10, (BATCH,))
+    mask = torch.full((TOKENS, TOKENS), -float("inf")).triu(1)
+    loss_of = lambda: nn.functional.cross_entropy(head(stack(x, mask=mask).mean(0)), y)
+    return loss_of, torch.optim.AdamW([*stack.parameters(), *head.parameters()])
+
+
+SEQUENCES = {"lstm": lstm, "transformer": transformer, "encoder": encoder}
 
 
 def prepare(torch, row, compiled):
     nn = torch.nn
+    if row in SEQUENCES:
+        return training_of(torch, compiled, *SEQUENCES[row](torch))
     if row == "iris_epoch":
         x, y = iris_rows(torch)
         return training(torch, compiled, iris_net(torch), x, y)
@@ -94,7 +144,7 @@ def prepare(torch, row, compiled):
         return step
     batch = int(row.split("_")[1])
     if row.startswith("resnet"):
-        return residual_block(torch, compiled, batch)
+        return training_of(torch, compiled, *residual_block(torch, batch))
     torch.manual_seed(0)
     if row.startswith("mlp"):
         net = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
@@ -230,7 +280,7 @@ def main():
         right = max(losses) - min(losses) <= 1e-4 * max(1.0, max(map(abs, losses)))
         wrong = wrong or not right
         report(name, times, "" if right else f"  WRONG: losses {losses}")
-        if name == "cnn_256":
+        if name == "cnn_256" or name in SEQUENCES:
             memory = {s: [server.ask("memory")] for s, server in servers.items()}
             print(f"{'  memory':24}" + "  ".join(f"{s} {m[0] / 2**20:.0f} MB" for s, m in memory.items()), flush=True)
         for server in servers.values():

@@ -19,6 +19,7 @@ ir::Graph simplify(const ir::Graph& graph);                                     
 ir::Graph fold_constants(const ir::Graph& graph);                                // ops on constants, up to kFoldLimit elements of work
 ir::Graph fold_views(const ir::Graph& graph);                                    // chains of movement ops become one or none
 ir::Graph lay_out_products(const ir::Graph& graph);                              // products are stored as they are read
+ir::Graph lay_out_joins(const ir::Graph& graph);                                 // parts are laid side by side as they are read
 ir::Graph lay_out_attention(const ir::Graph& graph);                             // so are the results of attention
 ir::Graph lay_out_operands(const ir::Graph& graph, const ir::Targets& targets);  // operands of large products lie as these read them
 ir::Graph lay_out_windows(const ir::Graph& graph, const ir::Targets& targets);   // and windows for tensor cores

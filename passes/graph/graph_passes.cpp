@@ -20,6 +20,7 @@ std::span<const GraphPass> graph_passes() {
       {"fold-views", "chains of movement ops become one or none", everywhere<fold_views>},
       {"fold-constants", "what depends on constants alone is computed", everywhere<fold_constants>},
       {"lay-out-products", "products are stored as they are read", everywhere<lay_out_products>},
+      {"lay-out-joins", "parts are laid side by side as they are read", everywhere<lay_out_joins>},
       {"lay-out-attention", "results of attention lie as they are read", everywhere<lay_out_attention>},
       {"lay-out-operands", "operands of large products on a CPU are stored as the product reads them", lay_out_operands},
       {"lay-out-windows", "windows of many channels are read channel by channel on tensor cores", lay_out_windows},

@@ -33,31 +33,6 @@ int64_t rank(const Node& node) { return static_cast<int64_t>(node.shape().size()
 // Whether the columns of a product are the rows of this view of it.
 bool turns(const Node& node) { return is_view_of_product(node) && node.ints().back() == rank(node) - 2; }
 
-// Whether a reshape of a permuted value joins dims that do not lie one behind the other.
-bool joins_moved_dims(const Node& reshape) {
-  const Node& view = *reshape.inputs()[0];
-  const ir::Dims strides = ir::contiguous_strides(view.inputs()[0]->shape());
-  const ir::Dims &from = view.shape(), &to = reshape.shape();
-  int64_t parts = 1, whole = 1;  // of the dims that are joined now
-  size_t t = 0;
-  int64_t outer = -1;  // the stride of the last of them
-  for (size_t d = 0; d < from.size(); ++d) {
-    if (from[d] == 1) continue;
-    const int64_t stride = strides[view.ints()[d]];
-    if (parts < whole && outer != stride * from[d]) return true;
-    parts *= from[d];
-    while (whole < parts && t < to.size()) whole *= to[t++];
-    outer = stride;
-  }
-  return false;
-}
-
-template <typename Test>
-bool all_readers(const Readers& readers, const Node* node, const Test& test) {
-  const auto& of_node = readers.at(node);
-  return std::ranges::all_of(of_node, [&](const Node* reader) { return reader && test(*reader); });
-}
-
 // The last two dims exchanged.
 NodeRef turned(const NodeRef& x) {
   ir::Dims order(x->shape().size(), 0);

@@ -86,6 +86,24 @@ bool lies_along_rows(const ir::Node* x) {
   return x->op() != Op::Strided || x->ints()[2 * rank - 1] <= x->ints()[2 * rank - 2];
 }
 
+bool joins_moved_dims(const Node& reshape) {
+  const Node& view = *reshape.inputs()[0];
+  const ir::Dims strides = ir::contiguous_strides(view.inputs()[0]->shape());
+  const ir::Dims &from = view.shape(), &to = reshape.shape();
+  int64_t parts = 1, whole = 1;  // of the dims that are joined now
+  size_t t = 0;
+  int64_t outer = -1;  // the stride of the last of them
+  for (size_t d = 0; d < from.size(); ++d) {
+    if (from[d] == 1) continue;
+    const int64_t stride = strides[view.ints()[d]];
+    if (parts < whole && outer != stride * from[d]) return true;
+    parts *= from[d];
+    while (whole < parts && t < to.size()) whole *= to[t++];
+    outer = stride;
+  }
+  return false;
+}
+
 ir::Dims long_dims(const ir::Dims& shape) {
   ir::Dims result;
   for (size_t d = 0; d < shape.size(); ++d) {

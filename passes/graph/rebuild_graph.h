@@ -1,6 +1,7 @@
 // What the graph passes share: one walk that makes each node anew on the new versions of its operands, and who reads a node.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <string>
@@ -26,12 +27,20 @@ ir::Graph rebuild_some(const ir::Graph& graph, const std::function<bool(const ir
 // Who reads a node that an output needs. Null: the program.
 using Readers = ir::NodeMap<std::vector<const ir::Node*>>;
 Readers readers_of(const ir::Graph& graph);
+template <typename Test>
+bool all_readers(const Readers& readers, const ir::Node* node, const Test& test) {
+  const auto& of_node = readers.at(node);
+  return std::ranges::all_of(of_node, [&](const ir::Node* reader) { return reader && test(*reader); });
+}
 
 // A copy, which lies as its dims stand. No kernel computes it on the way: its readers read memory.
 ir::NodeRef copied(const ir::NodeRef& value);
 
 // Whether the rows of a matrix lie along memory, as far as its views say.
 bool lies_along_rows(const ir::Node* x);
+
+// Whether a reshape of a permuted value joins dims that do not lie one behind the other.
+bool joins_moved_dims(const ir::Node& reshape);
 
 ir::Dims long_dims(const ir::Dims& shape);  // those of more than one element
 bool same_but_for_ones(const ir::Dims& a, const ir::Dims& b);

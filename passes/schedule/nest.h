@@ -53,6 +53,7 @@ class Nest {
   bool apart(Value v) const { return apart_[v]; }  // each sub-vector has its own
   // Loads of v also ask for what lies `bytes` further on; for what comes from memory in several streams at once.
   void prefetch(Value v, int64_t bytes) { ahead_[v] = bytes; }
+  void ask(Value load) { builder_.prefetch(instr(load).slot, place(instr(load))); }  // for what it reads at the axes as they are bound
   void set_mask(ValueId mask) { mask_ = mask; }
   ValueId mask() const { return mask_; }
   // lane l is live iff position + l < end

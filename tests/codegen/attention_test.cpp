@@ -112,7 +112,7 @@ TEST_CASE("cpu attention: every dtype, causal and masked") {
   }
   for (const DType dtype : {DType::F32, DType::BF16})
     check_case({.dtype = dtype, .length = 40, .sources = 137, .depth = 20, .value_depth = 20, .mask = Mask::Add});
-  constexpr std::pair<int64_t, int64_t> kLengths[] = {{64, 64}, {130, 3}, {9, 130}, {129, 65}};
+  constexpr std::pair<int64_t, int64_t> kLengths[] = {{64, 64}, {130, 3}, {9, 130}, {129, 65}, {40, 40}, {200, 200}, {100, 300}};
   for (const auto& [length, sources] : kLengths)
     check_case({.length = length, .sources = sources, .depth = 32, .value_depth = 24, .causal = true, .scale = -0.3});
 }

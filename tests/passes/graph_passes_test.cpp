@@ -128,8 +128,8 @@ TEST_CASE("the table of passes") {
   std::string names;
   for (const passes::GraphPass& pass : passes::graph_passes()) names += std::string(pass.name) + " ";
   CHECK(names ==
-        "expand-attention simplify fold-views fold-constants lay-out-products lay-out-attention lay-out-operands lay-out-windows "
-        "late-reshapes cse dce ");
+        "expand-attention simplify fold-views fold-constants lay-out-products lay-out-joins lay-out-attention lay-out-operands "
+        "lay-out-windows late-reshapes cse dce ");
 }
 
 TEST_CASE(

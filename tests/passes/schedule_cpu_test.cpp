@@ -55,6 +55,45 @@ TEST_CASE("rows of more than a cache holds are asked for ahead one at a time, no
   CHECK(prefetches("1000", "1024") == std::pair(false, false));  // four rows have an operand in common
 }
 
+TEST_CASE("a product asks for what its epilogue reads of a large matrix before k runs") {
+  const auto asked = [](int64_t rows, const std::string& place) {
+    const std::string n = std::to_string(rows);
+    const std::string kernel = "kernel @k(a: f32 in[98304], b: f32 in[65536], m: f32 in[393216], y: f32 out[393216]) {\n  axes i: " + n +
+                               " parallel, j: 512 parallel, c: 128 contract\n"
+                               "  contract i j|c : %0 = load a[128*i + c] : f32\n"
+                               "  contract i j|c : %1 = load b[j + 512*c] : f32\n"
+                               "  reduce i j|c   : %2 = contract %0, %1 : f32\n"
+                               "  map i j        : %3 = load m[" +
+                               place +
+                               "] : f32\n"
+                               "  map i j        : %4 = add %2, %3 : f32\n"
+                               "  map i j        : store y[512*i + j], %4\n}\n";
+    const std::string tree = ir::print(passes::lower(ir::parse_kernel(kernel), ir::CpuTarget{512}).tree);
+    const size_t first = tree.find("prefetch m[");
+    return first != std::string::npos && first < tree.find("fma");
+  };
+  CHECK(asked(768, "512*i + j"));
+  CHECK_FALSE(asked(768, "j"));          // a row for all
+  CHECK_FALSE(asked(768, "768*j + i"));  // gathered
+  CHECK_FALSE(asked(16, "512*i + j"));   // little work
+}
+
+TEST_CASE("a packed panel of a product serves twice as many rows where enough iterations are left") {
+  const auto iterations = [](int64_t rows) {
+    const std::string n = std::to_string(rows);
+    const std::string kernel = "kernel @k(a: f32 in[1048576], b: f32 in[65536], y: f32 out[1048576]) {\n  axes i: " + n +
+                               " parallel, j: 128 parallel, c: 512 contract\n"
+                               "  contract i j|c : %0 = load a[512*i + c] : f32\n"
+                               "  contract i j|c : %1 = load b[512*j + c] : f32\n"
+                               "  reduce i j|c   : %2 = contract %0, %1 : f32\n"
+                               "  map i j        : store y[128*i + j], %2\n}\n";
+    const passes::Lowered lowered = passes::lower(ir::parse_kernel(kernel), ir::CpuTarget{512});
+    return lowered.sizes[static_cast<size_t>(lowered.tree.phases.at(0).extent)];
+  };
+  CHECK(iterations(768) == 16);  // two tiles of columns by 8 panels of 96 rows
+  CHECK(iterations(384) == 16);  // by 8 panels of 48
+}
+
 TEST_CASE("lines of neighbours are loaded under masks, unless they are too short or do not end together") {
   const auto by_lines = [](const std::string& index, int bits = 512, const std::string& dtype = "f32") {
     const std::string kernel = "kernel @k(x: " + dtype + " in[4096], y: " + dtype +

@@ -124,8 +124,9 @@ class BackwardPass {
     std::vector<Tensor> grads;  // by output
     struct Waiting {
       std::vector<Tensor> grads;
-      int64_t bytes = 0;  // of them, if they are computed
-      bool many = false;  // some were added up before
+      int64_t bytes = 0;   // of them, if they are computed
+      int64_t slices = 0;  // bytes of those that are 0 but for a slice: of what the slices have
+      bool many = false;   // some were added up before
     };
     std::vector<Waiting> more;  // by output: what is still to be added
   };
@@ -223,9 +224,13 @@ class BackwardPass {
       return;
     }
     State::Waiting& waiting = state.more[slot];
-    if (!is_cheap_sum(grad)) waiting.bytes += static_cast<int64_t>(grad.nbytes());
+    const auto whole = static_cast<int64_t>(grad.nbytes());
+    const int64_t of_slice = bytes_of_slice(grad);
+    waiting.slices += of_slice;
+    if (of_slice == 0 && !is_cheap_sum(grad)) waiting.bytes += whole;
     waiting.grads.push_back(std::move(grad));
-    if (waiting.bytes <= kMostWaitingBytes) return;
+    // Slices that do not meet have no more than the gradient that they become.
+    if (waiting.bytes + std::max<int64_t>(waiting.slices - whole, 0) <= kMostWaitingBytes) return;
     waiting.many = waiting.grads.size() > 4;
     add_up(state);
   }
@@ -235,7 +240,7 @@ class BackwardPass {
       State::Waiting& waiting = state.more[slot];
       if (waiting.grads.empty()) continue;
       waiting.grads.insert(waiting.grads.begin(), state.grads[slot]);
-      waiting.bytes = 0;
+      waiting.bytes = waiting.slices = 0;
       state.grads[slot] = sum_of_gradients(std::exchange(waiting.grads, {}), waiting.many);
     }
   }

@@ -38,8 +38,9 @@ std::optional<Placed> placed(const Tensor& grad) {
   return part ? std::optional(Placed{grad, *part}) : std::nullopt;
 }
 
-// Parts of one dim that do not meet, one behind the other, and zeros between them.
-std::optional<Tensor> joined(std::vector<Placed> parts) {
+// Parts of one dim that do not meet, one behind the other, and zeros between them where they leave gaps.
+enum class Gaps : uint8_t { None, Some };
+std::optional<Tensor> joined(std::vector<Placed> parts, Gaps gaps) {
   std::ranges::sort(parts, {}, [](const Placed& p) { return p.part.begin; });
   const int64_t dim = parts.front().part.dim, length = parts.front().grad.size(dim);
   std::vector<Tensor> pieces;
@@ -51,13 +52,30 @@ std::optional<Tensor> joined(std::vector<Placed> parts) {
     pieces.push_back(zeros(shape, parts.front().grad.options()));
   };
   for (const auto& [grad, part] : parts) {
-    if (part.dim != dim || part.begin < end) return {};
+    if (part.dim != dim || part.begin < end || (gaps == Gaps::None && part.begin > end)) return {};
     zeros_to(part.begin);
     pieces.push_back(narrow(grad, dim, part.begin, part.size));
     end = part.begin + part.size;
   }
+  if (gaps == Gaps::None && end < length) return {};
   zeros_to(length);
   return cat(pieces, dim);
+}
+
+// Puts one in the place of the slices among the parts; false if it cannot, since they meet or have gaps.
+bool join_slices(std::vector<Tensor>& parts, Gaps gaps) {
+  std::vector<Placed> slices;
+  std::vector<Tensor> others;
+  for (const Tensor& part : parts) {
+    if (std::optional<Placed> slice = placed(part)) slices.push_back(*std::move(slice));
+    else others.push_back(part);
+  }
+  if (slices.size() < 2) return true;
+  std::optional<Tensor> whole = joined(std::move(slices), gaps);
+  if (!whole) return false;
+  others.push_back(*std::move(whole));
+  parts = std::move(others);
+  return true;
 }
 
 // A gradient that is itself a sum, of which nothing is computed yet. It may be seen through movements.
@@ -203,22 +221,22 @@ bool is_cheap_sum(const Tensor& part) {
   return cheap_sum(node.get()).has_value();
 }
 
+int64_t bytes_of_slice(const Tensor& part) {
+  const std::optional<Placed> slice = placed(part);
+  const int64_t length = slice ? part.size(slice->part.dim) : 0;
+  return length == 0 ? 0 : static_cast<int64_t>(part.nbytes()) / length * slice->part.size;
+}
+
 Tensor sum_of_gradients(std::vector<Tensor> parts, bool many) {
-  if (parts.size() <= kFewSums && !many) return chain(parts);
+  if (parts.size() <= kFewSums && !many) {
+    join_slices(parts, Gaps::None);  // two slices of many are cheaper added
+    return chain(parts);
+  }
   join_sums(parts);
-  std::vector<Placed> slices;
-  std::vector<Tensor> others;
-  for (const Tensor& part : parts) {
-    if (std::optional<Placed> slice = placed(part)) slices.push_back(*std::move(slice));
-    else others.push_back(part);
-  }
-  if (slices.size() > 1) {
-    if (std::optional<Tensor> whole = joined(std::move(slices))) {
-      others.push_back(*std::move(whole));
-      parts = std::move(others);
-    }
-  }
-  return parts.size() == 1 || (parts.size() <= kFew && !many) ? chain(parts) : stack(parts).sum(0);
+  const bool meet = !join_slices(parts, Gaps::Some);
+  const bool few = parts.size() <= kFew && !many;
+  const bool large = meet && static_cast<int64_t>(parts.size() * parts[0].nbytes()) > 2 * kMostWaitingBytes;  // to lay side by side
+  return parts.size() == 1 || few || large ? chain(parts) : stack(parts).sum(0);
 }
 
 }  // namespace tenon

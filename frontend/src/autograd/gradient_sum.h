@@ -13,6 +13,9 @@ Tensor sum_of_gradients(std::vector<Tensor> parts, bool many);
 // Whether the gradient waits as the terms of a sum, which are few and most of which the pass stores anyway.
 bool is_cheap_sum(const Tensor& part);
 
+// How many bytes the slice has where the gradient is 0 but for one; 0 if it is none.
+int64_t bytes_of_slice(const Tensor& part);
+
 // So many bytes of other gradients may wait for their sum, which a cache holds; more are added up at once.
 inline constexpr int64_t kMostWaitingBytes = int64_t{1} << 20;
 

@@ -37,7 +37,7 @@ void Recording::add_operand(const Tensor& x) {
   } else {
     // A view of memory that others may write is read as a copy, in which nobody would find the operand.
     operand.apart = !is_told_apart(operand) || (operand.tracked && operand.storage->reads_volatile());
-    operand.by_element = operand.apart || (operand.tracked && !t.contiguous() && repeats_places(ref(t.sizes()), ref(t.strides())));
+    operand.by_element = operand.apart || (operand.tracked && !t.contiguous());
     by_element_ = by_element_ || operand.by_element;
     if (operand.apart) operand.read = apart(operand.value);
     if (!tape_.operand(operand.read)) tape_.unused_operand();

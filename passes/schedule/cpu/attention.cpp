@@ -11,11 +11,13 @@
 //     }
 //     result = o / l;  lse = m + log(l)
 //
-// Products keep 8 rows of one vector in registers: the other factor's elements are splat from memory, where rows of keys and
-// values are read in place. So only the block's own queries are packed. Operands of 16 bits are widened tile by tile.
+// Products keep 8 rows of one vector in registers, or of two where there are registers for that: the other factor's elements are splat
+// from memory, where rows of keys and values are read in place. So only the block's own queries are packed. Operands of 16 bits are
+// widened tile by tile.
 //
 // The sum over the keys of a tile is a chain, and tiles are added one after the other: the order of terms is that of the tiles, whose
-// extents are constants. Threads, vectors and the number of queries do not change it. Causal: a block ends with its last query's key.
+// extents are constants. Threads, vectors and the number of queries do not change it. Causal: a block ends with its last query's key,
+// and in the tile where it ends kRows keys that none of kSpan queries sees are left out, of scores and of sums.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -34,6 +36,7 @@ namespace {
 constexpr int kQueries = 32, kKeys = 128;         // of a tile
 constexpr int kQueriesBack = 64, kKeysBack = 64;  // of the gradient's
 constexpr int kRows = 8;                          // that a product keeps in registers
+constexpr int kSpan = 16;                         // queries that leave out the same keys: as many as the longest vector has
 constexpr int kStep = 4;                          // keys of which a pass over scores takes the rows at a time
 
 // A matrix [count, width] of each batch, and the size parameters that hold these two and the distance from row to row.
@@ -157,55 +160,108 @@ class Attention {
     return c_.kernel.buffer(m.buffer).dtype == sums_ ? kNone : local(name, rows * padded(m.width));
   }
 
-  // --- products
+  // --- tiles
 
-  using Registers = std::vector<ValueId>;
-  Registers zeros() {
-    Registers registers;
-    for (int r = 0; r < kRows; ++r) registers.push_back(b_.var(number(0)));
-    return registers;
+  // Of queries and keys, the first ones as numbers of all.
+  struct Tile {
+    ValueId first_query, queries, first_key, keys;
+  };
+  // The first query of the tile, a multiple of `step`, from which on all that see key `row` of it or one of the kRows - 1 behind it stand.
+  ValueId first_that_sees(const Tile& tile, ValueId row, int step) {
+    if (!causal_) return c_.literal(0);
+    const ValueId apart = c_.sub(c_.add(tile.first_key, row), tile.first_query);
+    return b_.op(Op::And, {b_.op(Op::Max, {apart, c_.literal(0)}), c_.literal(-step)});
+  }
+  // How many keys of the tile the queries of a span see, of which `query` is one.
+  ValueId seen_keys(const Tile& tile, ValueId query) {
+    if (!causal_) return tile.keys;
+    const ValueId span = b_.op(Op::And, {query, c_.literal(-kSpan)}), end = c_.offset(c_.add(tile.first_query, span), kSpan);
+    return c_.minimum(tile.keys, b_.op(Op::Max, {c_.sub(end, tile.first_key), c_.literal(0)}));
   }
 
-  // to[row][query] = the sum over `depth` of rows[row][k] * own[k][query].
-  void multiply_rows(const Rows& rows, ValueId count, ValueId depth, int32_t own, int pitch, ValueId queries, int32_t to) {
-    const ValueId last = c_.sub(count, c_.literal(1));
-    c_.loop(c_.literal(0), count, kRows, [&](ValueId row) {
+  // --- products
+
+  // Sums in registers: kRows rows of so many vectors.
+  using Registers = std::vector<std::vector<ValueId>>;
+  Registers zeros(int vectors) {
+    Registers registers(kRows);
+    for (std::vector<ValueId>& row : registers) {
+      for (int q = 0; q < vectors; ++q) row.push_back(b_.var(number(0)));
+    }
+    return registers;
+  }
+  // Adds the products of an element of each row, y(row), and these vectors.
+  template <typename Element>
+  void multiply(const Registers& sums, const std::vector<ValueId>& x, const Element& y) {
+    for (int r = 0; r < kRows; ++r) {
+      const ValueId element = splat(y(r));
+      for (size_t q = 0; q < x.size(); ++q) {
+        const ValueId sum = sums[static_cast<size_t>(r)][q];
+        b_.set(sum, b_.op(Op::Fma, {element, x[q], b_.get(sum)}));
+      }
+    }
+  }
+  bool takes_pairs() const { return c_.target.vector_registers() >= 32; }
+  // That a product takes of a row of m at once: pairs if there is no odd one.
+  int vectors_of_row(const Matrix& m) const { return takes_pairs() && ceil_div(m.width, lanes_) % 2 == 0 ? 2 : 1; }
+  // And of the queries of a tile, which has room for pairs: behind the last query of all there are copies of it.
+  int vectors_of_queries() const { return takes_pairs() ? 2 : 1; }
+  ValueId filled_queries(ValueId queries) {
+    const int64_t step = int64_t{vectors_of_queries()} * lanes_;
+    return b_.op(Op::And, {c_.offset(queries, step - 1), c_.literal(-step)});
+  }
+  std::vector<ValueId> vectors(int32_t buffer, ValueId place, int count) {
+    std::vector<ValueId> result;
+    for (int q = 0; q < count; ++q) result.push_back(vector(buffer, c_.offset(place, int64_t{q} * lanes_)));
+    return result;
+  }
+
+  // to[row][query] = the sum over `depth` of rows[row][k] * own[k][query], of the queries that see the row.
+  void multiply_rows(const Rows& rows, const Tile& tile, ValueId depth, int32_t own, int pitch, int32_t to) {
+    const ValueId last = c_.sub(tile.keys, c_.literal(1));
+    const int of_query = vectors_of_queries(), step = of_query * lanes_;
+    c_.loop(c_.literal(0), tile.keys, kRows, [&](ValueId row) {
       std::vector<ValueId> places;
       for (int r = 0; r < kRows; ++r) places.push_back(c_.add(rows.first, c_.mul(c_.minimum(c_.offset(row, r), last), rows.step)));
-      c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) {
-        const Registers sums = zeros();
+      c_.loop(first_that_sees(tile, row, std::max(step, kSpan)), tile.queries, step, [&](ValueId query) {
+        const Registers sums = zeros(of_query);
         c_.loop(c_.literal(0), depth, 1, [&](ValueId k) {
-          const ValueId x = vector(own, c_.add(c_.mul(k, c_.literal(pitch)), query));
-          for (int r = 0; r < kRows; ++r) {
-            const ValueId y = splat(b_.load(rows.buffer, c_.add(places[static_cast<size_t>(r)], k), 1));
-            b_.set(sums[static_cast<size_t>(r)], b_.op(Op::Fma, {y, x, b_.get(sums[static_cast<size_t>(r)])}));
-          }
+          const std::vector<ValueId> x = vectors(own, c_.add(c_.mul(k, c_.literal(pitch)), query), of_query);
+          multiply(sums, x, [&](int r) { return b_.load(rows.buffer, c_.add(places[static_cast<size_t>(r)], k), 1); });
         });
         for (int r = 0; r < kRows; ++r) {
-          b_.store(to, c_.add(c_.mul(c_.offset(row, r), c_.literal(pitch)), query), b_.get(sums[static_cast<size_t>(r)]));
+          const ValueId at = c_.add(c_.mul(c_.offset(row, r), c_.literal(pitch)), query);
+          for (int q = 0; q < of_query; ++q)
+            b_.store(to, c_.offset(at, int64_t{q} * lanes_), b_.get(sums[static_cast<size_t>(r)][static_cast<size_t>(q)]));
         }
       });
     });
   }
 
-  // finish(row, element, sum) of the sums over k of factors[k * k_step + row * row_step] * rows[k][element ...].
-  template <typename Finish>
-  void mix_rows(int32_t factors, int row_step, ValueId count, int k_step, ValueId depth, const Rows& rows, const Matrix& m,
+  // finish(row, element, sum) of the sums over the k in range(row) of factors[k * k_step + row * row_step] * rows[k][element ...].
+  template <typename Range, typename Finish>
+  void mix_rows(int32_t factors, int row_step, ValueId count, int k_step, const Range& range, const Rows& rows, const Matrix& m,
                 const Finish& finish) {
+    const int of_row = vectors_of_row(m);
     c_.loop(c_.literal(0), count, kRows, [&](ValueId row) {
       const ValueId of_rows = c_.mul(row, c_.literal(row_step));
-      c_.loop(c_.literal(0), width(m), lanes_, [&](ValueId element) {
-        const ValueId mask = rows.buffer == m.buffer ? tail_of_row(m, element) : kAlways, first = c_.add(rows.first, element);
-        const Registers sums = zeros();
-        c_.loop(c_.literal(0), depth, 1, [&](ValueId k) {
-          const ValueId x = b_.load(rows.buffer, c_.add(first, c_.mul(k, rows.step)), lanes_, mask);
-          const ValueId at = c_.add(of_rows, c_.mul(k, c_.literal(k_step)));
-          for (int r = 0; r < kRows; ++r) {
-            const ValueId y = splat(b_.load(factors, c_.offset(at, int64_t{r} * row_step), 1));
-            b_.set(sums[static_cast<size_t>(r)], b_.op(Op::Fma, {y, x, b_.get(sums[static_cast<size_t>(r)])}));
-          }
+      const auto [first_k, end_k] = range(row);
+      c_.loop(c_.literal(0), width(m), int64_t{of_row} * lanes_, [&](ValueId element) {
+        const ValueId last = c_.offset(element, int64_t{of_row - 1} * lanes_), first = c_.add(rows.first, element);
+        const ValueId mask = rows.buffer == m.buffer ? tail_of_row(m, last) : kAlways;
+        const Registers sums = zeros(of_row);
+        c_.loop(first_k, end_k, 1, [&](ValueId k) {
+          const ValueId place = c_.add(first, c_.mul(k, rows.step)), at = c_.add(of_rows, c_.mul(k, c_.literal(k_step)));
+          std::vector<ValueId> x;
+          for (int q = 0; q < of_row; ++q)
+            x.push_back(b_.load(rows.buffer, c_.offset(place, int64_t{q} * lanes_), lanes_, q + 1 == of_row ? mask : kAlways));
+          multiply(sums, x, [&](int r) { return b_.load(factors, c_.offset(at, int64_t{r} * row_step), 1); });
         });
-        for (int r = 0; r < kRows; ++r) finish(c_.offset(row, r), element, b_.get(sums[static_cast<size_t>(r)]));
+        for (int r = 0; r < kRows; ++r) {
+          for (int q = 0; q < of_row; ++q)
+            finish(c_.offset(row, r), c_.offset(element, int64_t{q} * lanes_),
+                   b_.get(sums[static_cast<size_t>(r)][static_cast<size_t>(q)]));
+        }
       });
     });
   }
@@ -291,14 +347,15 @@ class Attention {
     fill(most, queries, -std::numeric_limits<double>::infinity());
     fill(sum, queries, 0);
     if (result) fill(mixed, c_.mul(queries, row_pitch), 0);
-    stage_turned(query_, first, queries, kQueries, own);
+    stage_turned(query_, first, filled_queries(queries), kQueries, own);
     const ValueId end = causal_ ? c_.minimum(count(key_), c_.add(first, c_.literal(kQueries))) : count(key_);
     c_.loop(c_.literal(0), end, kKeys, [&](ValueId key) {
-      const ValueId keys = c_.minimum(c_.literal(kKeys), c_.sub(end, key));
-      multiply_rows(rows_of(key_, key, keys, keys_wide), keys, width(query_), own, kQueries, queries, scores);
-      c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) { normalise(scores, first, query, key, keys, most, sum, factor); });
+      const Tile tile{first, queries, key, c_.minimum(c_.literal(kKeys), c_.sub(end, key))};
+      multiply_rows(rows_of(key_, key, tile.keys, keys_wide), tile, width(query_), own, kQueries, scores);
+      c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) { normalise(scores, tile, query, most, sum, factor); });
       if (!result) return;
-      mix_rows(scores, 1, queries, kQueries, keys, rows_of(value_, key, keys, values_wide), value_,
+      const auto seen = [&](ValueId row) { return std::pair(c_.literal(0), seen_keys(tile, row)); };
+      mix_rows(scores, 1, queries, kQueries, seen, rows_of(value_, key, tile.keys, values_wide), value_,
                [&](ValueId row, ValueId element, ValueId x) {
                  const ValueId at = c_.add(c_.mul(row, row_pitch), element);
                  b_.store(mixed, at, b_.op(Op::Fma, {vector(mixed, at), splat(b_.load(factor, row, 1)), x}));
@@ -316,8 +373,9 @@ class Attention {
 
   // Scores of a vector of queries become p. As long as a query has seen nothing its maximum is minus infinity, and 0 is subtracted in
   // its place: its p are 0.
-  void normalise(int32_t scores, ValueId first, ValueId query, ValueId key, ValueId keys, int32_t most, int32_t sum, int32_t factor) {
-    const Block in = block(c_.add(first, query), key, keys);
+  void normalise(int32_t scores, const Tile& tile, ValueId query, int32_t most, int32_t sum, int32_t factor) {
+    const Block in = block(c_.add(tile.first_query, query), tile.first_key, tile.keys);
+    const ValueId keys = seen_keys(tile, query);
     const ValueId before = vector(most, query);
     std::vector<ValueId> greatest, sums;
     for (int i = 0; i < kStep; ++i) greatest.push_back(b_.var(infinity()));
@@ -404,9 +462,9 @@ class Attention {
     const ValueId query_step = of_query ? result_step(*of_query) : kNone;
     c_.loop(c_.literal(0), count(query_), kQueriesBack, [&](ValueId first) {
       const ValueId queries = c_.minimum(c_.literal(kQueriesBack), c_.sub(count(query_), first));
-      stage_turned(query_, first, queries, kQueriesBack, own);
+      stage_turned(query_, first, filled_queries(queries), kQueriesBack, own);
       if (scores_back) {
-        stage_turned(grad_, first, queries, kQueriesBack, own_grad);
+        stage_turned(grad_, first, filled_queries(queries), kQueriesBack, own_grad);
         stage_turned(result_, first, queries, kQueriesBack, results);
         sum_of_products(own_grad, results, queries, delta);
       }
@@ -415,17 +473,17 @@ class Attention {
                  of_grad = of_value ? rows_of(grad_, first, queries, grads_wide) : Rows();
       const ValueId end = causal_ ? c_.minimum(end_keys, c_.add(first, c_.literal(kQueriesBack))) : end_keys;
       c_.loop(begin_keys, end, kKeysBack, [&](ValueId key) {
-        const ValueId keys = c_.minimum(c_.literal(kKeysBack), c_.sub(end, key));
-        const Rows of_tile = rows_of(key_, key, keys, keys_wide);
-        multiply_rows(of_tile, keys, width(query_), own, kQueriesBack, queries, p);
-        if (scores_back) multiply_rows(rows_of(value_, key, keys, values_wide), keys, width(value_), own_grad, kQueriesBack, queries, ds);
-        c_.loop(c_.literal(0), queries, lanes_,
-                [&](ValueId query) { scores_to_gradient(p, ds, delta, c_.add(first, query), query, key, keys); });
+        const Tile tile{first, queries, key, c_.minimum(c_.literal(kKeysBack), c_.sub(end, key))};
+        const Rows of_tile = rows_of(key_, key, tile.keys, keys_wide);
+        multiply_rows(of_tile, tile, width(query_), own, kQueriesBack, p);
+        if (scores_back) multiply_rows(rows_of(value_, key, tile.keys, values_wide), tile, width(value_), own_grad, kQueriesBack, ds);
+        c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) { scores_to_gradient(p, ds, delta, tile, query); });
         const ValueId of_chunk = c_.sub(key, begin_keys);
-        if (of_value) add_rows(p, keys, queries, of_grad, grad_, of_values, of_chunk);
-        if (of_key) add_rows(ds, keys, queries, of_own, query_, of_keys, of_chunk);
+        if (of_value) add_rows(p, tile, of_grad, grad_, of_values, of_chunk);
+        if (of_key) add_rows(ds, tile, of_own, query_, of_keys, of_chunk);
         if (!of_query) return;
-        mix_rows(ds, 1, queries, kQueriesBack, keys, of_tile, key_, [&](ValueId row, ValueId element, ValueId x) {
+        const auto seen = [&](ValueId row) { return std::pair(c_.literal(0), seen_keys(tile, row)); };
+        mix_rows(ds, 1, queries, kQueriesBack, seen, of_tile, key_, [&](ValueId row, ValueId element, ValueId x) {
           const ValueId at = c_.add(c_.mul(row, row_pitch), element);
           b_.store(mixed, at, b_.op(Op::Add, {vector(mixed, at), x}));
         });
@@ -462,9 +520,10 @@ class Attention {
     });
   }
   // Rows of a tile of keys, whose first is `first` of the chunk.
-  void add_rows(int32_t factors, ValueId keys, ValueId queries, const Rows& rows, const Matrix& m, const Totals& to, ValueId first) {
-    mix_rows(factors, kQueriesBack, keys, 1, queries, rows, m, [&](ValueId row, ValueId element, ValueId x) {
-      c_.nest.when(c_.less(row, keys), [&] {
+  void add_rows(int32_t factors, const Tile& tile, const Rows& rows, const Matrix& m, const Totals& to, ValueId first) {
+    const auto seeing = [&](ValueId row) { return std::pair(first_that_sees(tile, row, kSpan), tile.queries); };
+    mix_rows(factors, kQueriesBack, tile.keys, 1, seeing, rows, m, [&](ValueId row, ValueId element, ValueId x) {
+      c_.nest.when(c_.less(row, tile.keys), [&] {
         const ValueId at = c_.add(c_.add(to.first, c_.mul(c_.add(first, row), to.pitch)), element), mask = tail_of(to, element);
         b_.store(to.buffer, at, b_.op(Op::Add, {b_.load(to.buffer, at, lanes_, mask), x}), mask);
       });
@@ -484,10 +543,11 @@ class Attention {
   }
 
   // Products of queries and keys become p, those of gradient and values the gradient of the products, of a vector of queries.
-  void scores_to_gradient(int32_t p, int32_t ds, int32_t deltas, ValueId first_query, ValueId query, ValueId key, ValueId keys) {
+  void scores_to_gradient(int32_t p, int32_t ds, int32_t deltas, const Tile& tile, ValueId query) {
+    const ValueId first_query = c_.add(tile.first_query, query);
     const ValueId lse = lse_of(first_query), delta = ds < 0 ? kNone : vector(deltas, query);
-    const Block in = block(first_query, key, keys);
-    each_score(keys, kQueriesBack, query, [&](size_t i, ValueId row, ValueId at) {
+    const Block in = block(first_query, tile.first_key, tile.keys);
+    each_score(seen_keys(tile, query), kQueriesBack, query, [&](size_t i, ValueId row, ValueId at) {
       const ValueId s = score(vector(p, at), in, row, i == 0);
       const ValueId of_score = attention_weight(c_, b_.op(Op::Sub, {s, lse}));
       b_.store(p, at, of_score);

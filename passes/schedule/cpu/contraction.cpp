@@ -50,13 +50,15 @@ constexpr size_t kShortEpilogue = 8;  // instructions
 // About the rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
 // share out.
 constexpr int64_t kFewRows = 48, kManyRows = 240, kManyVectors = 16;
-constexpr int64_t kRowsOfCast = 24;        // fewer take no longer to widen what they read in place
-constexpr int64_t kRowsOfCopy = 128;       // with more, packing costs little beside the product
-constexpr int kLeastRows = 6;              // fewer rows to a tile would wait for the panel's loads
-constexpr int kLeastInstructions = 20;     // about as many could be issued while the loads of a small tile are waited for
-constexpr int kLeastTiled = 3;             // rows: of fewer the last ones are computed twice
+constexpr int64_t kRowsOfPacked = 96, kManyTasks = 16;  // where that leaves so many iterations
+constexpr int64_t kRowsOfCast = 24;                     // fewer take no longer to widen what they read in place
+constexpr int64_t kRowsOfCopy = 128;                    // with more, packing costs little beside the product
+constexpr int kLeastRows = 6;                           // fewer rows to a tile would wait for the panel's loads
+constexpr int kLeastInstructions = 20;                  // about as many could be issued while the loads of a small tile are waited for
+constexpr int kLeastTiled = 3;                          // rows: of fewer the last ones are computed twice
 constexpr int kRowsOfAny = 8;              // of a tile for any number of columns, at most: as many as hide the latency of a product
 constexpr int64_t kFirstCache = 16 << 10;  // bytes of a right operand that stay in it, however its tiles lie
+constexpr int64_t kAskedBytes = 64 << 10;  // of an operand that the first cache does not hold
 constexpr int kRowsOfRest = 8;             // of a tile of the columns left over, at most
 constexpr int kRowsApart = 8;              // each has an address in a register, and may have a line in the same set of the cache
 
@@ -249,6 +251,7 @@ class Contraction {
     }
     has_steps_ = turned_ || (tiled_ && !c.is_small() && has_steps(c, left_, k_));
     tile_.lines > 1 ? std::erase(batch_, line_) : line_ = kNoAxis;
+    choose_asked();
     measure();
   }
 
@@ -293,9 +296,13 @@ class Contraction {
     const int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
     const int64_t tile = int64_t{tile_.vectors} * nest_.lanes();
     column_tiles_ = ceil_div(columns, tile);
-    // Panels of equal size: each packs its columns again.
+    packs_ = packs();
     in_chains_ = goes_by_chains();
-    const int64_t about = turned_ || in_chains_ || columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
+    lines_ = line_ < 0 ? 1 : c_.extent(line_) / tile_.lines;
+    // Panels of equal size: each packs its columns again, so they are larger where there are tasks enough without them.
+    int64_t about = turned_ || in_chains_ || columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
+    const int64_t tiles = c_.product(batch_) * lines_ * column_tiles_;
+    if (packs_ && about == kFewRows && tiles * (rows / kRowsOfPacked) >= kManyTasks) about = kRowsOfPacked;
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
     const int64_t panel_bytes = c_.extent(k_) * tile * ir::item_size(nest_.instr(right_).dtype);
     const int64_t whole = turned_ ? block_rows(c_, panel_bytes, tile_.rows[0]) : tile_.rows[0];
@@ -306,11 +313,9 @@ class Contraction {
     };
     ns_ = cost(std::min(rows, panel_rows));
     pack_ns_ = cost(4);
-    packs_ = packs();
     const int64_t depth = c_.extent(k_) + packed_slack(c_, right_chain_.front(), k_);
     keeps_copy_ = packs_ && (turned_ || rows <= kRowsOfCopy) && copies_whole();
     copies_ = keeps_copy_ || turned_;
-    lines_ = line_ < 0 ? 1 : c_.extent(line_) / tile_.lines;
     lengths_.numbers = {c_.product(batch_) * lines_ * column_tiles_ * panels, panels, panel_rows, rows, depth,
                         panel_rows + std::max(tile_.rows[0], kRowsOfRest)};
     lengths_.free = {row_, k_};
@@ -333,6 +338,30 @@ class Contraction {
                         tile_.vectors,
                         tile_.lines};
     lengths_.choices.insert(lengths_.choices.end(), tile_.rows.begin(), tile_.rows.end());
+    lengths_.choices.insert(lengths_.choices.end(), asked_.begin(), asked_.end());
+  }
+
+  // The epilogue's loads of a tile of a matrix: its rows lie so far apart that the processor does not see them come. They are asked for
+  // before k runs, which hides the time until they are there.
+  void choose_asked() {
+    if (c_.is_small() || column_ < 0 || row_ < 0) return;
+    for (size_t i = 0; i < c_.kernel.instrs.size(); ++i) {
+      const auto v = static_cast<Value>(i);
+      const Instr& in = nest_.instr(v);
+      if (in.op != Op::Load || in.level == Level::Contract || in.scale != 0 || !in.guards.empty()) continue;
+      const Index::Stride along = in.index.stride(column_), across = in.index.stride(row_);
+      if (!along.ok || along.value != 1 || (across.ok && across.value == 0) || c_.bytes_read(v) < kAskedBytes) continue;
+      asked_.push_back(v);
+    }
+  }
+
+  // Of a tile that begins with these rows bound.
+  void ask(int rows) {
+    for (int sub = 0; sub < rows * accumulators_of_row(); ++sub) {
+      nest_.set_sub(sub);
+      for (const Value v : asked_) nest_.ask(v);
+    }
+    nest_.set_sub(0);
   }
 
   // Whether a panel of all k would leave the second cache, and so be fetched again for each tile.
@@ -610,6 +639,7 @@ class Contraction {
         if (sub % vectors == 0) has_steps_ ? note_place() : nest_.prepare(left_chain_);
         if (sub < vectors && panel.buffer < 0) nest_.prepare(right_chain_);
       }
+      ask(rows);
       const auto chain = [&](ValueId first, ValueId end) {
         c_.loop(first, end, 1, [&](ValueId k) {
           nest_.bind(k_, k);
@@ -774,7 +804,7 @@ class Contraction {
   int k_, row_ = kNoAxis, column_ = kNoAxis, line_ = kNoAxis;  // the axis of lines: none if a tile takes one
   bool tiled_ = false;                                         // several rows to a tile
   std::vector<int> batch_;
-  std::vector<Value> epilogue_;
+  std::vector<Value> epilogue_, asked_;  // asked_: loads of the epilogue that are asked for ahead
   RegisterTile tile_;
   int vectors_ = 1;                      // of the current columns
   Panel packed_;                         // the whole right operand, from the current columns on

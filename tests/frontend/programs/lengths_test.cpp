@@ -358,6 +358,40 @@ TEST_CASE("gradients of many steps are the sums of theirs") {
   }
 }
 
+// Slices that make up a tensor give its gradient side by side, however large they are and in whatever order its dims lie: nothing is
+// filled with zeros, and nothing is added.
+TEST_CASE("gradients of all slices of a tensor are laid side by side") {
+  manual_seed(5);
+  const Tensor x = randn({4, 96, 3 * 2 * 160}), g = randn({3, 4, 2, 96, 160});  // more bytes than wait for their sum otherwise
+  for (const int64_t parts : {3, 2}) {
+    CAPTURE(parts);
+    const Tensor from = parts == 3 ? x : x.slice(2, 0, 640).contiguous(), weight = g.slice(0, 0, parts).contiguous();
+    const auto heads = [&](const Tensor& y) { return y.view({4, 96, parts, 2, 160}).permute({2, 0, 3, 1, 4}); };
+    const Tensor leaf = from.clone().requires_grad_(), y = leaf * 2;
+    eval(from, weight, leaf);
+    Tensor loss = zeros({});
+    for (int64_t i = parts; i-- > 0;) loss = loss + (heads(y)[i] * weight[i]).sum();
+    loss.backward();
+    clear_kernel_history();
+    const Tensor grad = leaf.grad();
+    eval(grad);
+    for (const KernelRecord& k : kernel_history()) CHECK(k.name.find("update") == std::string::npos);
+    CHECK(kernel_history().size() <= 2);
+    CHECK(equal(grad, 2 * weight.permute({1, 3, 0, 2, 4}).reshape(from.sizes())));
+  }
+}
+
+TEST_CASE("gradients of large slices that meet are added") {
+  const Tensor ones_of = ones({6, 128 * 1024});
+  const Tensor x = ones_of.clone().requires_grad_();
+  Tensor loss = zeros({});
+  for (int64_t i = 0; i < 5; ++i) loss = loss + x.slice(0, i, i + 2).sum() * static_cast<double>(i + 1);
+  for (int64_t i = 0; i < 5; ++i) loss = loss + x.slice(0, 2, 3).sum();
+  loss.backward();
+  const std::vector<double> expected{1, 3, 10, 7, 9, 5};
+  for (int64_t i = 0; i < 6; ++i) CHECK(equal(x.grad()[i], full({128 * 1024}, expected[static_cast<size_t>(i)])));
+}
+
 // A weight's gradient is one product over all steps, and a bias's one sum, whichever way the weight is turned
 // and however many rows a step has.
 TEST_CASE("gradients of a weight that many steps use are one product") {
