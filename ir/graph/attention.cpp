@@ -59,13 +59,19 @@ Expr scores(const Attention& a, const AttentionLayout& layout) {
   return without(positions(1) > positions(2), s);
 }
 
-// exp(scores - the greatest of their row), the sum of each row, and that greatest.
+// exp(scores - the greatest of their row), the sum of each row, and that greatest. A row whose mask leaves no key has zeros, a sum of 1 and
+// a greatest of 0.
 struct Exponentials {
   Expr e, sum, most;
 };
-Exponentials exponentials(const Expr& scores) {
-  const Expr s = summable(scores), most = reduce(Op::ReduceMax, s, last_dim(s)), e = exp(s - expanded(most, s.shape()));
-  return {e, reduce(Op::Sum, e, last_dim(e)), most};
+Exponentials exponentials(const Attention& a, const Expr& scores) {
+  const Expr s = summable(scores);
+  Expr most = reduce(Op::ReduceMax, s, last_dim(s));
+  if (a.mask) most = select(most == -std::numeric_limits<double>::infinity(), number(most, 0.0), most);
+  const Expr e = exp(s - expanded(most, s.shape()));
+  Expr sum = reduce(Op::Sum, e, last_dim(e));
+  if (a.mask) sum = select(sum == 0.0, number(sum, 1.0), sum);
+  return {e, sum, most};
 }
 
 }  // namespace
@@ -119,7 +125,7 @@ NodeRef attention_gradient(const Attention& a, AttentionGradient which, const No
 
 NodeRef composed_attention(const Attention& a, const AttentionLayout& layout) {
   const Expr s = scores(a, layout);
-  const auto [e, sum, most] = exponentials(s);
+  const auto [e, sum, most] = exponentials(a, s);
   const Expr p = cast(e * expanded(1.0 / sum, e.shape()), s.dtype());
   return multiplied(p, {a.value}, !layout.values_along_rows).node;
 }
@@ -139,7 +145,7 @@ Expr evaluated_gradient(const Attention& a, AttentionGradient which, const NodeR
 Expr evaluated(const Node& node, const Attention& a, std::span<const NodeRef> inputs) {
   if (is_attention_gradient(node)) return evaluated_gradient(a, gradient_of_attention(node), inputs[3], inputs[4], inputs[5]);
   if (result_of_attention(node) == AttentionResult::Output) return {composed_attention(a)};
-  const auto [e, sum, most] = exponentials(scores(a, {}));
+  const auto [e, sum, most] = exponentials(a, scores(a, {}));
   return most + log(sum);
 }
 

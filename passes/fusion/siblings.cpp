@@ -97,7 +97,7 @@ class Pair {
     Axes to(b_.axes.size());
     if (a_.is_permutation(*node_, x_.map, a_.points()) && b_.is_permutation(*node_, y_.map, b_.points())) {
       for (size_t d = 0; d < y_.map.size(); ++d) {
-        if (!(y_.map[d] == Index())) to[y_.map[d].axes()[0]] = x_.map[d];
+        if (!y_.map[d].is_constant()) to[y_.map[d].axes()[0]] = x_.map[d];
       }
       return to;
     }

@@ -104,11 +104,26 @@ ValueId elementary(Context& c, Op op, ValueId x) {
   return kNone;
 }
 
-ValueId attention_weight(Context& c, ValueId x) {
+namespace {
+ValueId number_like(Context& c, ValueId x, double value) {
   const auto [dtype, lanes] = c.builder.type(x);
-  const auto number = [&, dtype = dtype, lanes = lanes](double value) { return c.builder.constant(ir::constant(dtype, value), lanes); };
+  return c.builder.constant(ir::constant(dtype, value), lanes);
+}
+}  // namespace
+
+ValueId attention_weight(Context& c, ValueId x) {
   constexpr double kLeast = -69.3;  // log(2^-100)
-  return c.builder.op(Op::Where, {c.builder.op(Op::Lt, {x, number(kLeast)}), number(0), elementary(c, Op::Exp, x)});
+  const ValueId is_least = c.builder.op(Op::Lt, {x, number_like(c, x, kLeast)});
+  return c.builder.op(Op::Where, {is_least, number_like(c, x, 0), elementary(c, Op::Exp, x)});
+}
+
+// A sum has the greatest score's weight, which is 1.
+ValueId divisor_of_row(Context& c, ValueId sum) { return c.builder.op(Op::Max, {sum, number_like(c, sum, 1)}); }
+
+ValueId lse_of_row(Context& c, ValueId most, ValueId sum) {
+  const ValueId sees_none = c.builder.op(Op::Eq, {most, number_like(c, most, -std::numeric_limits<double>::infinity())});
+  const ValueId greatest = c.builder.op(Op::Where, {sees_none, number_like(c, most, 0), most});
+  return c.builder.op(Op::Add, {greatest, elementary(c, Op::Log, divisor_of_row(c, sum))});
 }
 
 }  // namespace tenon::passes

@@ -58,5 +58,9 @@ ValueId elementary(Context& c, Op op, ValueId x);
 // exp(x), the weight of a key beside one of weight 1; or 0 below 2^-100, of which no float sum has anything left: products with denormal
 // weights, or that give such numbers, would be slow.
 ValueId attention_weight(Context& c, ValueId x);
+// What a row's result is divided by, and what its gradient takes from its scores: the greatest score and log of the sum. A row whose mask
+// leaves no key has a sum of 0: its result and its weights are 0.
+ValueId divisor_of_row(Context& c, ValueId sum);
+ValueId lse_of_row(Context& c, ValueId most, ValueId sum);
 
 }  // namespace tenon::passes

@@ -115,7 +115,10 @@ Tensor scaled_dot_product_attention(const Operand& query, const Operand& key, co
   } else if (given(attn_mask)) {
     scores = attn_mask->scalar_type() == kBool ? masked_fill(scores, logical_not(*attn_mask), -ir::kInfinity) : add(scores, *attn_mask);
   }
-  return matmul(dropout(softmax(scores, -1), dropout_p, true), value);
+  if (!given(attn_mask)) return matmul(dropout(softmax(scores, -1), dropout_p, true), value);
+  const Tensor sees_none = all(scores == -ir::kInfinity, -1, true);
+  const Tensor weights = masked_fill(softmax(masked_fill(scores, sees_none, 0), -1), sees_none, 0);
+  return matmul(dropout(weights, dropout_p, true), value);
 }
 
 }  // namespace tenon

@@ -364,7 +364,7 @@ class Attention {
     if (result) write(*result, mixed, row_pitch, first, queries, sum);
     if (lse) {
       c_.loop(c_.literal(0), queries, lanes_, [&](ValueId query) {
-        const ValueId of_rows = b_.op(Op::Add, {vector(most, query), elementary(c_, Op::Log, vector(sum, query))});
+        const ValueId of_rows = lse_of_row(c_, vector(most, query), vector(sum, query));
         b_.store(*lse, c_.add(c_.add(base(*lse), first), query), of_rows, tail(query, queries));
       });
     }
@@ -406,7 +406,7 @@ class Attention {
     const DType dtype = c_.kernel.buffer(to).dtype;
     const ValueId step = result_step(to);
     c_.loop(c_.literal(0), queries, 1, [&](ValueId row) {
-      const ValueId place = c_.add(base(to), c_.mul(c_.add(first, row), step)), of_row = splat(b_.load(sum, row, 1));
+      const ValueId place = c_.add(base(to), c_.mul(c_.add(first, row), step)), of_row = divisor_of_row(c_, splat(b_.load(sum, row, 1)));
       c_.loop(c_.literal(0), width(value_), lanes_, [&](ValueId element) {
         const ValueId x = b_.op(Op::Div, {vector(mixed, c_.add(c_.mul(row, pitch), element)), of_row});
         b_.store(to, c_.add(place, element), dtype == sums_ ? x : b_.op(Op::Cast, {x}, dtype), tail_of_row(value_, element));

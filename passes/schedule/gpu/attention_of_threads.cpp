@@ -296,13 +296,15 @@ class AttentionOfThreads : public Attention {
       if (result) multiply_scores(scores_, value_, first, mixed);
     });
     if (result) {
-      write(mixed, like(query_, value_, *result), [&](ValueId i, ValueId x) { return b_.op(Op::Div, {x, b_.load(sum, i, 1)}); });
+      write(mixed, like(query_, value_, *result), [&](ValueId i, ValueId x) {
+        return b_.op(Op::Div, {x, divisor_of_row(c_, b_.load(sum, i, 1))});
+      });
     }
     if (lse) {
       each(tile_.of_rows, [&](ValueId i) {
         const ValueId first_thread = b_.op(Op::Eq, {place_, c_.literal(0)});
         c_.nest.when(c_.nest.both(first_thread, below(row(i), query_, tile_.rows())), [&] {
-          const ValueId of_row = b_.op(Op::Add, {b_.load(most, i, 1), elementary(c_, Op::Log, b_.load(sum, i, 1))});
+          const ValueId of_row = lse_of_row(c_, b_.load(most, i, 1), b_.load(sum, i, 1));
           b_.store(*lse, c_.add(bases_[static_cast<size_t>(*lse)], row(i)), of_row);
         });
       });

@@ -338,7 +338,9 @@ class AttentionOfWarps : public Attention {
     each_row([&](ValueId r) { b_.store(sum, r, over_row(Op::Add, b_.load(sum, r, 1))); });
     if (lse) write_lse(*lse, most, sum);
     if (result) {
-      write(mixed, like(query_, value_, *result), own_, [&](ValueId r, ValueId x) { return b_.op(Op::Div, {x, b_.load(sum, r, 1)}); });
+      write(mixed, like(query_, value_, *result), own_, [&](ValueId r, ValueId x) {
+        return b_.op(Op::Div, {x, divisor_of_row(c_, b_.load(sum, r, 1))});
+      });
     }
     c_.end_phase();
   }
@@ -376,7 +378,7 @@ class AttentionOfWarps : public Attention {
       each_row([&](ValueId r) {
         c_.nest.when(below(row(r), query_, tile_.rows()), [&] {
           const ValueId greatest = b_.op(Op::Mul, {b_.load(most, r, 1), number(natural)});
-          const ValueId of_row = b_.op(Op::Add, {greatest, elementary(c_, Op::Log, b_.load(sum, r, 1))});
+          const ValueId of_row = lse_of_row(c_, greatest, b_.load(sum, r, 1));
           b_.store(to, c_.add(bases_[static_cast<size_t>(to)], row(r)), of_row);
         });
       });

@@ -195,8 +195,31 @@ TEST_CASE("attention: what is composed") {
         tenon::IntArrayRef({0, 9, 8}));
   CHECK_THROWS_AS(tenon::scaled_dot_product_attention(q, tenon::randn({2, 9, 7}), q), tenon::Error);
   CHECK_THROWS_AS(tenon::scaled_dot_product_attention(q, tenon::randn({3, 9, 8}), q), tenon::Error);
-  const Tensor nothing = tenon::zeros({9, 9}, tenon::kBool);
-  CHECK(tenon::scaled_dot_product_attention(q, q, q, nothing).isnan().all().item<bool>());
+}
+
+TEST_CASE("attention: a query whose mask leaves no key gives 0, and its gradients are 0") {
+  const Tensor keep = tenon::arange(9).remainder(3).ne(1).unsqueeze(1).expand({9, 40}).contiguous();
+  const Tensor added = tenon::where(keep, 0.0, -std::numeric_limits<double>::infinity()).to(tenon::kFloat);
+  tenon::manual_seed(6);
+  const Tensor k = tenon::randn({2, 40, 8}).set_requires_grad(true), v = tenon::randn({2, 40, 8}).set_requires_grad(true);
+  for (const Tensor& mask : {keep, added}) {
+    for (const int64_t length : {9, 1}) {  // by a schedule; composed
+      for (const double dropout : {0.0, 0.5}) {
+        const Tensor q = tenon::randn({2, length, 8}).set_requires_grad(true);
+        const Tensor y = tenon::scaled_dot_product_attention(q, k, v, length == 9 ? mask : mask.slice(0, 1, 2), dropout);
+        const std::vector<Tensor> first = tenon::autograd::grad({y.pow(2).sum()}, {q, k, v}, {}, true, true);
+        const Tensor second = tenon::autograd::grad({(first[0] * first[0]).sum() + first[1].sum()}, {q}, {}, true)[0];
+        const Tensor blind = length == 9 ? tenon::arange(9).remainder(3).eq(1) : tenon::ones({1}, tenon::kBool);
+        for (const Tensor& x : {y.detach(), first[0].detach(), second.detach()}) {
+          CHECK(x.isfinite().all().item<bool>());
+          CHECK(x.index_select(1, blind.nonzero().squeeze(1)).eq(0).all().item<bool>());
+        }
+        CHECK(first[1].isfinite().all().item<bool>());
+        CHECK(first[2].isfinite().all().item<bool>());
+        CHECK(y.detach().ne(0).any().item<bool>() == (length == 9));
+      }
+    }
+  }
 }
 
 TEST_CASE("attention: values that are infinite or nan reach the queries that see them") {
