@@ -23,7 +23,7 @@ namespace tenon::passes::cpu {
 
 namespace {
 
-constexpr int64_t kLeastChannels = 32, kLeastPlaces = 128;
+constexpr int64_t kLeastChannels = 32, kLeastPlaces = 128, kLeastTerms = 64;  // of a sum: fewer do not pay for the turning
 constexpr int kMostLanes = 16;  // of vectors that are turned
 
 bool is_plain(const Instr& in) { return in.op == Op::Load && in.guards.empty() && in.scale == 0; }
@@ -59,7 +59,7 @@ int32_t note_steps(Context& c, Value load, int k) {
 }
 
 bool is_window_product(const Context& c, const WindowProduct& p) {
-  if (c.is_small() || p.place < 0 || p.channel < 0) return false;
+  if (c.is_small() || p.place < 0 || p.channel < 0 || c.extent(p.k) < kLeastTerms) return false;
   const Instr& weights = c.kernel.instr(p.weights);
   if (!is_plain(weights) || !has_steps(c, p.image, p.k)) return false;
   const ir::Axes axes = weights.index.axes();

@@ -14,7 +14,7 @@ struct WindowProduct {
   int k, place, channel;
 };
 
-// Whether it pays: enough channels for vectors, and places for weights that are packed.
+// Whether it pays: enough channels for vectors, terms for sums that are turned, and places for weights that are packed.
 bool is_window_product(const Context& c, const WindowProduct& product);
 
 // Rows that are computed together, beside a panel of weights of so many bytes: whole tiles, and whole vectors.
