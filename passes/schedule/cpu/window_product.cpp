@@ -24,7 +24,7 @@ namespace tenon::passes::cpu {
 namespace {
 
 constexpr int64_t kLeastChannels = 32, kLeastPlaces = 128, kLeastTerms = 64;  // of a sum: fewer do not pay for the turning
-constexpr int kMostLanes = 16;  // of vectors that are turned
+constexpr int kMostLanes = 16;                                                // of vectors that are turned
 
 bool is_plain(const Instr& in) { return in.op == Op::Load && in.guards.empty() && in.scale == 0; }
 
