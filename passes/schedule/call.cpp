@@ -117,7 +117,7 @@ ValueId attention_weight(Context& c, ValueId x) {
   return c.builder.op(Op::Where, {is_least, number_like(c, x, 0), elementary(c, Op::Exp, x)});
 }
 
-// A sum has the greatest score's weight, which is 1.
+// A sum has the greatest score's weight, which is 1, or within its last digits where weights are powers of 2.
 ValueId divisor_of_row(Context& c, ValueId sum) { return c.builder.op(Op::Max, {sum, number_like(c, sum, 1)}); }
 
 ValueId lse_of_row(Context& c, ValueId most, ValueId sum) {
