@@ -52,7 +52,7 @@ class RecursiveMutex {
 
  private:
   static const void* this_thread() {
-    static thread_local const char here = 0;
+    [[gnu::tls_model("initial-exec")]] static constinit thread_local const char here = 0;
     return &here;
   }
 

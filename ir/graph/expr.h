@@ -1,4 +1,5 @@
-// Formulas over graph nodes. All operands of one formula have one dtype and one shape; numbers take theirs.
+// Formulas over graph nodes. All operands of one formula have one dtype and one shape; numbers take theirs. Operands that are moved into a
+// formula are not counted twice.
 //
 //   Expr silu(Expr x) { return x / (1.0 + exp(-x)); }
 #pragma once
@@ -18,13 +19,19 @@ inline Expr constant_like(const Expr& like, Constant c) { return {make_const(c, 
 // The number in the dtype and shape of `like`.
 inline Expr number(const Expr& like, double value) { return constant_like(like, constant(like.dtype(), value)); }
 
-inline Expr apply(Op op, const Expr& x) { return {unary(op, x.node)}; }
-inline Expr apply(Op op, const Expr& a, const Expr& b) { return {binary(op, a.node, b.node)}; }
+inline Expr apply(Op op, Expr x) { return {unary(op, std::move(x.node))}; }
+inline Expr apply(Op op, Expr a, Expr b) { return {binary(op, std::move(a.node), std::move(b.node))}; }
 
-#define TENON_EXPR(name, op)                                                           \
-  inline Expr name(const Expr& a, const Expr& b) { return apply(Op::op, a, b); }       \
-  inline Expr name(const Expr& a, double b) { return apply(Op::op, a, number(a, b)); } \
-  inline Expr name(double a, const Expr& b) { return apply(Op::op, number(b, a), b); }
+#define TENON_EXPR(name, op)                                                             \
+  inline Expr name(Expr a, Expr b) { return apply(Op::op, std::move(a), std::move(b)); } \
+  inline Expr name(Expr a, double b) {                                                   \
+    Expr x = number(a, b);                                                               \
+    return apply(Op::op, std::move(a), std::move(x));                                    \
+  }                                                                                      \
+  inline Expr name(double a, Expr b) {                                                   \
+    Expr x = number(b, a);                                                               \
+    return apply(Op::op, std::move(x), std::move(b));                                    \
+  }
 TENON_EXPR(operator+, Add)
 TENON_EXPR(operator-, Sub)
 TENON_EXPR(operator*, Mul)
@@ -41,26 +48,26 @@ TENON_EXPR(rem, Rem)
 TENON_EXPR(copysign, CopySign)
 #undef TENON_EXPR
 
-inline Expr operator-(const Expr& x) { return apply(Op::Neg, x); }
-inline Expr operator&(const Expr& a, const Expr& b) { return apply(Op::And, a, b); }
-inline Expr operator|(const Expr& a, const Expr& b) { return apply(Op::Or, a, b); }
-inline Expr operator^(const Expr& a, const Expr& b) { return apply(Op::Xor, a, b); }
-inline Expr operator!(const Expr& x) { return apply(Op::Not, x); }
-inline Expr abs(const Expr& x) { return apply(Op::Abs, x); }
-inline Expr exp(const Expr& x) { return apply(Op::Exp, x); }
-inline Expr expm1(const Expr& x) { return apply(Op::Expm1, x); }
-inline Expr log(const Expr& x) { return apply(Op::Log, x); }
-inline Expr log1p(const Expr& x) { return apply(Op::Log1p, x); }
-inline Expr sqrt(const Expr& x) { return apply(Op::Sqrt, x); }
-inline Expr sin(const Expr& x) { return apply(Op::Sin, x); }
-inline Expr cos(const Expr& x) { return apply(Op::Cos, x); }
-inline Expr sinh(const Expr& x) { return apply(Op::Sinh, x); }
-inline Expr cosh(const Expr& x) { return apply(Op::Cosh, x); }
-inline Expr tanh(const Expr& x) { return apply(Op::Tanh, x); }
-inline Expr floor(const Expr& x) { return apply(Op::Floor, x); }
-inline Expr trunc(const Expr& x) { return apply(Op::Trunc, x); }
-inline Expr pow(const Expr& a, const Expr& b) { return apply(Op::Pow, a, b); }
-inline Expr select(const Expr& condition, const Expr& a, const Expr& b) { return {where(condition.node, a.node, b.node)}; }
+inline Expr operator-(Expr x) { return apply(Op::Neg, std::move(x)); }
+inline Expr operator&(Expr a, Expr b) { return apply(Op::And, std::move(a), std::move(b)); }
+inline Expr operator|(Expr a, Expr b) { return apply(Op::Or, std::move(a), std::move(b)); }
+inline Expr operator^(Expr a, Expr b) { return apply(Op::Xor, std::move(a), std::move(b)); }
+inline Expr operator!(Expr x) { return apply(Op::Not, std::move(x)); }
+inline Expr abs(Expr x) { return apply(Op::Abs, std::move(x)); }
+inline Expr exp(Expr x) { return apply(Op::Exp, std::move(x)); }
+inline Expr expm1(Expr x) { return apply(Op::Expm1, std::move(x)); }
+inline Expr log(Expr x) { return apply(Op::Log, std::move(x)); }
+inline Expr log1p(Expr x) { return apply(Op::Log1p, std::move(x)); }
+inline Expr sqrt(Expr x) { return apply(Op::Sqrt, std::move(x)); }
+inline Expr sin(Expr x) { return apply(Op::Sin, std::move(x)); }
+inline Expr cos(Expr x) { return apply(Op::Cos, std::move(x)); }
+inline Expr sinh(Expr x) { return apply(Op::Sinh, std::move(x)); }
+inline Expr cosh(Expr x) { return apply(Op::Cosh, std::move(x)); }
+inline Expr tanh(Expr x) { return apply(Op::Tanh, std::move(x)); }
+inline Expr floor(Expr x) { return apply(Op::Floor, std::move(x)); }
+inline Expr trunc(Expr x) { return apply(Op::Trunc, std::move(x)); }
+inline Expr pow(Expr a, Expr b) { return apply(Op::Pow, std::move(a), std::move(b)); }
+inline Expr select(Expr condition, Expr a, Expr b) { return {where(std::move(condition.node), std::move(a.node), std::move(b.node))}; }
 inline Expr cast(Expr x, DType to) { return {cast(std::move(x.node), to)}; }
 inline Expr reduce(Op op, const Expr& x, const Dims& dims) { return {reduce(op, x.node, dims)}; }
 

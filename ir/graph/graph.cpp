@@ -7,32 +7,32 @@
 
 namespace tenon::ir {
 
-NodeRef unary(Op op, const NodeRef& x) { return make_node(op, {&x, 1}); }
+NodeRef unary(Op op, NodeRef x) { return make_node_given(op, {&x, 1}); }
 
-NodeRef binary(Op op, const NodeRef& a, const NodeRef& b) {
-  const NodeRef inputs[] = {a, b};
-  return make_node(op, inputs);
+NodeRef binary(Op op, NodeRef a, NodeRef b) {
+  NodeRef operands[] = {std::move(a), std::move(b)};
+  return make_node_given(op, operands);
 }
 
-NodeRef where(const NodeRef& condition, const NodeRef& a, const NodeRef& b) {
-  const NodeRef inputs[] = {condition, a, b};
-  return make_node(Op::Where, inputs);
+NodeRef where(NodeRef condition, NodeRef a, NodeRef b) {
+  NodeRef operands[] = {std::move(condition), std::move(a), std::move(b)};
+  return make_node_given(Op::Where, operands);
 }
 
 // These three often change nothing: then the reference goes through them, without a key and without counting.
 NodeRef cast(NodeRef x, DType to) {
   if (x->dtype() == to) return x;
-  return make_node(Op::Cast, {&x, 1}, {}, to);
+  return make_node_given(Op::Cast, {&x, 1}, {}, to);
 }
 
 NodeRef reshape(NodeRef x, std::span<const int64_t> shape) {
   if (std::ranges::equal(x->shape(), shape)) return x;
-  return make_node(Op::Reshape, {&x, 1}, shape);
+  return make_node_given(Op::Reshape, {&x, 1}, shape);
 }
 
 NodeRef expand(NodeRef x, std::span<const int64_t> shape) {
   if (std::ranges::equal(x->shape(), shape)) return x;
-  return make_node(Op::Expand, {&x, 1}, shape);
+  return make_node_given(Op::Expand, {&x, 1}, shape);
 }
 
 NodeRef reduce(Op op, const NodeRef& x, std::span<const int64_t> dims) { return make_node(op, {&x, 1}, dims); }

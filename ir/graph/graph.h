@@ -39,15 +39,17 @@ NodeRef make_iota(std::span<const int64_t> shape, int64_t dim, DeviceTag device 
 // Any other graph op. `ints` as in ops.def; `to` is the result dtype of Cast and Bitcast.
 NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints = {}, DType to = DType::F32,
                   Folding folding = Folding::On);
+// The same, of operands that the caller gives up: a new node takes the references over, and counts none of its own.
+NodeRef make_node_given(Op op, std::span<NodeRef> operands, std::span<const int64_t> ints = {}, DType to = DType::F32);
 // The operation of `node` on other operands; nothing folds.
 NodeRef make_like(const Node& node, std::span<const NodeRef> operands);
 // The same operation where it is known already that `equal` has its bits: that node, unless the tape must tell the two apart.
 NodeRef make_equal(const NodeRef& equal, Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints);
 
-// Conveniences over make_node.
-NodeRef unary(Op op, const NodeRef& x);
-NodeRef binary(Op op, const NodeRef& a, const NodeRef& b);
-NodeRef where(const NodeRef& condition, const NodeRef& a, const NodeRef& b);
+// Conveniences over make_node. Operands by value are given up.
+NodeRef unary(Op op, NodeRef x);
+NodeRef binary(Op op, NodeRef a, NodeRef b);
+NodeRef where(NodeRef condition, NodeRef a, NodeRef b);
 NodeRef cast(NodeRef x, DType to);
 NodeRef reduce(Op op, const NodeRef& x, std::span<const int64_t> dims);  // keeps the dims with size 1
 NodeRef reshape(NodeRef x, std::span<const int64_t> shape);

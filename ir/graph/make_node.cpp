@@ -45,22 +45,27 @@ NodeRef make_iota(std::span<const int64_t> shape, int64_t dim, DeviceTag device)
 
 NodeRef folded(NodeTable& table, const NodeKey& key, const NodeType& type) {
   if (has_trait(key.op, TraitCommutes) && !NodeTable::in_order(key.inputs)) {
-    const NodeRef swapped[2] = {key.inputs[1], key.inputs[0]};
-    if (NodeRef simpler = fold(key.op, swapped, key.ints, type)) return simpler;
-    NodeKey other = key;
-    other.inputs = swapped;
-    return table.find_or_create(other);
+    if (key.given.empty()) {
+      NodeRef swapped[2] = {key.inputs[1], key.inputs[0]};
+      NodeKey other = key;
+      other.inputs = other.given = swapped;
+      return folded(table, other, type);
+    }
+    std::swap(key.given[0], key.given[1]);
   }
   if (NodeRef simpler = fold(key.op, key.inputs, key.ints, type)) return simpler;
   return table.find_or_create(key);
 }
 
-NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to, Folding folding) {
+namespace {
+
+NodeRef make(Op op, std::span<const NodeRef> inputs, std::span<NodeRef> given, std::span<const int64_t> ints, DType to, Folding folding) {
   const NodeType type = infer(op, inputs, ints, to);
   NodeTable& table = NodeTable::get();
   const std::scoped_lock lock(table.mutex);
-  const NodeKey key{op, type.dtype, infer_device(op, inputs, ints), 0, inputs, ints, type.shape, type.numel};
-  const PausedTape tape;  // what a rule makes is no step
+  const PausedTape tape;       // what a rule makes is no step
+  if (tape.get()) given = {};  // the tape looks at them afterwards
+  const NodeKey key{op, type.dtype, infer_device(op, inputs, ints), 0, inputs, ints, type.shape, type.numel, given};
   NodeRef node = folding == Folding::On    ? folded(table, key, type)
                  : folding == Folding::Off ? table.find_or_create(key)
                                            : NodeTable::adopt(table.create(key));
@@ -73,6 +78,16 @@ NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_
     noting->note(request, node);
   }
   return node;
+}
+
+}  // namespace
+
+NodeRef make_node(Op op, std::span<const NodeRef> inputs, std::span<const int64_t> ints, DType to, Folding folding) {
+  return make(op, inputs, {}, ints, to, folding);
+}
+
+NodeRef make_node_given(Op op, std::span<NodeRef> operands, std::span<const int64_t> ints, DType to) {
+  return make(op, operands, operands, ints, to, Folding::On);
 }
 
 NodeRef make_like(const Node& node, std::span<const NodeRef> operands) {

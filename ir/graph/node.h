@@ -39,7 +39,7 @@ class NodeRef {
 
  private:
   friend struct NodeTable;
-  static void destroy(Node* node);
+  static void destroy(Node* node);  // whose last reference this is, or was
   Node* node_ = nullptr;
 };
 
@@ -147,7 +147,7 @@ inline NodeRef::NodeRef(Node* node) : node_(node) {
   if (node_) node_->refs_.fetch_add(1, std::memory_order_relaxed);
 }
 inline NodeRef::~NodeRef() {
-  if (node_ && node_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(node_);
+  if (node_ && (node_->references() == 1 || node_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)) destroy(node_);
 }
 
 // While it lives no other thread makes, folds or frees a node, or gives one its value.

@@ -29,6 +29,7 @@ struct NodeKey {
   std::span<const int64_t> ints;
   const Dims& shape;
   int64_t numel;
+  std::span<NodeRef> given = {};  // the inputs again, where a new node takes the references over; they are null then
 };
 
 inline uint64_t seed_of(Op op, DType dtype, DeviceTag device, uint64_t bits) {
@@ -165,10 +166,11 @@ struct NodeTable {
     node->inputs_.resize(key.inputs.size());
     Node** operand = node->inputs_.data();
     for (const NodeRef& input : key.inputs) {
-      count_up(*input);
+      if (key.given.empty()) count_up(*input);
       if (input->reads_volatile()) mark_volatile(*node);
       *operand++ = input.get();
     }
+    for (NodeRef& input : key.given) forget(input);
     return node;
   }
 
@@ -300,13 +302,18 @@ struct NodeTable {
   static Node* younger(const Node& node) { return node.younger_; }
   void count_pending(int64_t more) { pending.store(pending.load(std::memory_order_relaxed) + more, std::memory_order_relaxed); }
 
+  // Gives up the caller's reference, if it still counts; true if it was the last one. Nobody else can copy that: only the table makes
+  // another, under the lock. Call with the lock held.
+  static bool give_up(Node& node) {
+    if (node.refs_.load(std::memory_order_acquire) > 1) return node.refs_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    node.refs_.store(0, std::memory_order_relaxed);
+    return true;
+  }
+
   // Drops these references; the nodes that nobody else refers to go to the list. Call with the lock held.
   static void drop(const SmallVector<Node*, 3>& inputs, Node*& doomed) {
     for (Node* input : inputs) {
-      // Nobody else can copy the last reference: only the table makes another, under the lock.
-      const bool last = input->refs_.load(std::memory_order_acquire) == 1;
-      if (last) input->refs_.store(0, std::memory_order_relaxed);
-      if (last || input->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) input->link_ = std::exchange(doomed, input);
+      if (give_up(*input)) input->link_ = std::exchange(doomed, input);
     }
   }
 
@@ -322,8 +329,8 @@ struct NodeTable {
     if (doomed) destroy(doomed);
   }
 
-  // Frees the nodes of a list and whatever only they kept alive. Payloads die outside the lock: they may free
-  // buffers.
+  // Frees the nodes of a list and whatever only they kept alive, unless the caller's reference still counts and is not the last one.
+  // Payloads die outside the lock: they may free buffers.
   static void destroy(Node* doomed) {
     NodeTable& table = get();
     while (doomed) {
@@ -333,6 +340,7 @@ struct NodeTable {
         const std::scoped_lock lock(table.mutex);
         for (int i = 0; i < kBatch && count < kPayloads && doomed; ++i) {
           Node* node = std::exchange(doomed, doomed->link_);
+          if (!give_up(*node)) continue;
           table.erase(node);
           table.leave_pending(*node);
           --table.live;

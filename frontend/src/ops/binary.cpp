@@ -28,13 +28,12 @@ Pair operands(const Tensor& a, const Tensor& b, ScalarType type) {
   return {broadcast(pair.a, ref(shape)), broadcast(pair.b, ref(shape))};
 }
 Pair operands(const Tensor& a, const Scalar& b, ScalarType type) {
-  Expr x = operand(a, type);
-  const Expr number = constant_like(x, wrapped(b, x.dtype()));
-  return {std::move(x), number};
+  Expr x = operand(a, type), number = constant_like(x, wrapped(b, x.dtype()));
+  return {std::move(x), std::move(number)};
 }
 Pair operands(const Scalar& a, const Tensor& b, ScalarType type) {
-  const Expr y = operand(b, type);
-  return {constant_like(y, wrapped(a, y.dtype())), y};
+  Expr y = operand(b, type), number = constant_like(y, wrapped(a, y.dtype()));
+  return {std::move(number), std::move(y)};
 }
 
 // f(a, b) in one type, computed as PyTorch computes that type.
@@ -63,14 +62,14 @@ Tensor scaling_formula(const A& a, const B& b, ScalarType type, F f) {
 // One op in the promoted type.
 template <typename A, typename B>
 Tensor promoted_op(Op op, const A& a, const B& b) {
-  const Pair p = operands(a, b, promoted(a, b));
-  return record(ir::binary(op, p.a.node, p.b.node), a, b);
+  Pair p = operands(a, b, promoted(a, b));
+  return record(ir::binary(op, std::move(p.a.node), std::move(p.b.node)), a, b);
 }
 
 // Operands that are equal (0 and -0): the graph's max and min take the second, PyTorch takes the first.
 Tensor first_extreme(Op op, const Tensor& a, const Tensor& b) {
-  const Pair p = operands(a, b, promoted(a, b));
-  return record(ir::binary(op, p.b.node, p.a.node), a, b);
+  Pair p = operands(a, b, promoted(a, b));
+  return record(ir::binary(op, std::move(p.b.node), std::move(p.a.node)), a, b);
 }
 
 bool is_empty(const Tensor& x) { return x.numel() == 0; }
@@ -93,8 +92,8 @@ Tensor add_any(const A& a, const B& b, const Scalar& alpha) {
     return record(plain ? (p.a | p.b).node : (p.a | (p.b & number(p.b, alpha))).node, a, b);
   }
   if (plain) {
-    const Pair p = operands(a, b, type);
-    return record((p.a + p.b).node, a, b);
+    Pair p = operands(a, b, type);
+    return record((std::move(p.a) + std::move(p.b)).node, a, b);
   }
   return formula(a, b, type, [&](const Expr& x, const Expr& y) { return multiply_add(y, rounded_number(y, alpha, type), x); });
 }
@@ -112,12 +111,12 @@ template <typename A, typename B>
 Tensor mul_any(const A& a, const B& b) {
   const ScalarType type = promoted(a, b);
   if (type == kBool) return promoted_op(Op::And, a, b);
-  return scaling_formula(a, b, type, [](const Expr& x, const Expr& y) { return x * y; });
+  return scaling_formula(a, b, type, [](Expr x, Expr y) { return std::move(x) * std::move(y); });
 }
 
 template <typename A, typename B>
 Tensor true_divide_any(const A& a, const B& b) {
-  return scaling_formula(a, b, float_type(promoted(a, b)), [](const Expr& x, const Expr& y) { return x / y; });
+  return scaling_formula(a, b, float_type(promoted(a, b)), [](Expr x, Expr y) { return std::move(x) / std::move(y); });
 }
 
 // --- integer division

@@ -81,7 +81,8 @@ Storage::~Storage() {
 }
 
 void Storage::leave() {
-  if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  const bool last = refs_.load(std::memory_order_acquire) == 1;  // nobody else can make another
+  if (last || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
 void Storage::claim() {
