@@ -90,3 +90,106 @@ TEST_CASE("replay: trainings are the same to the bit") {
     CHECK(results[0] == results[1]);
   }
 }
+
+TEST_CASE("replay: a formula without gradients is recorded twice, and a call of one node each time") {
+  for (const bool on : {true, false}) {
+    const Replay replay(on);
+    int recorded = 0, plain = 0;
+    const char* const name = on ? "replay_test_formula_on" : "replay_test_formula_off";
+    for (int i = 0; i < 5; ++i) {
+      const Tensor x = arange(6, kFloat) + i;
+      const auto formula = [&] {
+        ++recorded;
+        return exp(x * 3) + 1;
+      };
+      CHECK(bits(replayed_formula(name, {}, formula, x)) == bits(exp(x * 3) + 1));
+      const auto call = [&] {
+        ++plain;
+        return x * 3;
+      };
+      CHECK(bits(replayed_call(name, {1}, call, x)) == bits(x * 3));
+    }
+    CHECK(recorded == (on ? 2 : 5));
+    CHECK(plain == 5);
+  }
+}
+
+namespace {
+
+using Formula = Tensor (*)(const Tensor& x, const Tensor& weight, const Tensor& bias);
+// x is [N, 8], the others are [8].
+constexpr Formula kFormulas[] = {
+    [](const Tensor& x, const Tensor&, const Tensor&) { return softmax(x, -1); },
+    [](const Tensor& x, const Tensor&, const Tensor&) { return softmax(x, 0, kDouble); },
+    [](const Tensor& x, const Tensor&, const Tensor&) { return log_softmax(x, 1); },
+    [](const Tensor& x, const Tensor& w, const Tensor& b) { return layer_norm(x, {8}, w, b); },
+    [](const Tensor& x, const Tensor&, const Tensor& b) { return layer_norm(x, {8}, nullopt, b, 0.5); },
+    [](const Tensor& x, const Tensor& w, const Tensor&) {
+      return mse_loss(x, w.expand({x.size(0), 8}));
+    },
+    [](const Tensor& x, const Tensor&, const Tensor&) { return mse_loss(x, x); },
+    [](const Tensor& x, const Tensor&, const Tensor&) { return mse_loss(x, x + 1, Reduction::None); },
+    [](const Tensor& x, const Tensor& w, const Tensor& b) { return linear(x, w.unsqueeze(0) * b.unsqueeze(1), b); },
+    [](const Tensor& x, const Tensor& w, const Tensor& b) {
+      return linear(x, ones({3, 8}, w.options()), b.slice(0, 0, 3));
+    },
+    [](const Tensor& x, const Tensor& w, const Tensor&) { return cross_entropy_loss(x, arange(x.size(0)) % 8, w); },
+    [](const Tensor& x, const Tensor&, const Tensor&) { return cross_entropy_loss(x, softmax(x + 1, 1)); },
+    [](const Tensor& x, const Tensor&, const Tensor&) { return silu(x); },
+    [](const Tensor& x, const Tensor& w, const Tensor&) { return gelu(silu(x) * w, "tanh"); },
+};
+
+// What the formula gives for operands that change from call to call in everything a call is found by, and in what it is not.
+std::vector<std::vector<uint32_t>> answers(Formula formula) {
+  manual_seed(3);
+  std::vector<std::vector<uint32_t>> result;
+  for (int i = 0; i < 24; ++i) {
+    Tensor x = randn({i % 6 == 5 ? 3 : 4, 8}), weight = randn({8}), bias = randn({8});
+    if (i % 8 == 6) x = randn({8, x.size(0)}).t();
+    if (i % 8 == 7) x = full({4, 8}, 0.25);
+    if (i % 12 == 9) x = x.to(kDouble), weight = weight.to(kDouble), bias = bias.to(kDouble);
+    if (i % 4 == 1) eval(x, weight);
+    const bool tracked = i % 6 == 4;
+    x.requires_grad_(tracked);
+    const InferenceMode inference(i % 12 == 10);
+    const NoGradGuard no_grad;
+    Tensor y = formula(x, weight, bias);
+    CHECK_FALSE(y.requires_grad());
+    if (!tracked) {
+      const Tensor before = y.clone();
+      x.add_(1);  // a later write, which the result does not see
+      CHECK(bits(y) == bits(before));
+      if (i % 3 == 0) y.mul_(2);  // and one to the result, which x does not see
+    }
+    result.push_back(bits(y));
+    result.push_back(bits(x));
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("replay: formulas without gradients have the same bits") {
+  for (size_t i = 0; i < std::size(kFormulas); ++i) {
+    CAPTURE(i);
+    std::vector<std::vector<uint32_t>> results[2];
+    for (const bool on : {false, true}) {
+      const Replay replay(on);
+      results[on] = answers(kFormulas[i]);
+    }
+    CHECK(results[0] == results[1]);
+  }
+}
+
+TEST_CASE("replay: a call that has come before still refuses wrong arguments") {
+  const Tensor x = randn({4, 8});
+  const Tensor bad = tensor({0, 1, 2, 9});
+  for (int i = 0; i < 4; ++i) {
+    layer_norm(x, {8});
+    CHECK_THROWS_AS(layer_norm(x, {4}), Error);
+    cross_entropy_loss(x, arange(4));
+    CHECK_THROWS_AS(eval(cross_entropy_loss(x, bad)), Error);
+    softmax(x, 1);
+    CHECK_THROWS_AS(softmax(x, 2), Error);
+  }
+}

@@ -36,7 +36,7 @@ std::shared_ptr<const ir::Template> record(GradFn& fn, const std::vector<Tensor>
   const GradRule rule = fn.rule;
   rule(call);
   for (const Tensor& gradient : call.take()) {
-    if (gradient.defined() && !is_plain(impl(gradient))) return nullptr;
+    if (gradient.defined() && (!is_plain(impl(gradient)) || impl(gradient).inference())) return nullptr;
     outputs.push_back(gradient.defined() ? node_of(gradient) : NodeRef());
   }
   ir::Template graph(operands, outputs);

@@ -79,23 +79,27 @@ Tensor celu(const Operand& x, const Scalar& alpha) {
 }
 Tensor selu(const Operand& x) { return elu(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946); }
 Tensor gelu(const Operand& x, std::string_view approximate) {
-  GradScope scope("GeluBackward0", x);
-  if (approximate == "tanh") {
-    return activation(x, "GeluKernelImpl", [](const Expr& v) {
+  const bool by_tanh = approximate == "tanh";
+  const auto recorded = [&] {
+    GradScope scope("GeluBackward0", x);
+    check(by_tanh || approximate == "none", "approximate argument must be either none or tanh.");
+    return activation(x, "GeluKernelImpl", [&](const Expr& v) {
       const double beta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
-      return 0.5 * v * (1.0 + tanh(beta * (v + 0.044715 * (v * v * v))));
+      return by_tanh ? 0.5 * v * (1.0 + tanh(beta * (v + 0.044715 * (v * v * v)))) : apply(Op::Gelu, v);
     });
-  }
-  check(approximate == "none", "approximate argument must be either none or tanh.");
-  return activation(x, "GeluKernelImpl", [](const Expr& v) { return apply(Op::Gelu, v); });
+  };
+  return by_tanh ? replayed_formula("gelu_tanh", {}, recorded, x) : recorded();
 }
 Tensor silu(const Operand& x) {
-  GradScope scope("SiluBackward0", x);
-  scope.rule(reads_operand(0), [](GradCall& c) {
-    const Tensor x = c.operand(0), s = sigmoid(x);
-    c.give(0, c.grad() * (s * (1 + x * (1 - s))));
-  });
-  return activation(x, "silu_cpu", [](const Expr& v) { return v / (1.0 + exp(-v)); });
+  const auto recorded = [&] {
+    GradScope scope("SiluBackward0", x);
+    scope.rule(reads_operand(0), [](GradCall& c) {
+      const Tensor x = c.operand(0), s = sigmoid(x);
+      c.give(0, c.grad() * (s * (1 + x * (1 - s))));
+    });
+    return activation(x, "silu_cpu", [](const Expr& v) { return v / (1.0 + exp(-v)); });
+  };
+  return replayed_formula("silu", {}, recorded, x);
 }
 Tensor mish(const Operand& x) {
   GradScope scope("MishBackward0", x);
@@ -286,7 +290,7 @@ Tensor softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
       return e * broadcast(1.0 / reduced(Op::Sum, e, dims), e.shape());  // a division of each element is slow where the result is denormal
     });
   };
-  return replayed_call("softmax", {static_cast<uint64_t>(dim), type_or_none(dtype)}, recorded, x);
+  return replayed_formula("softmax", {static_cast<uint64_t>(dim), type_or_none(dtype)}, recorded, x);
 }
 Tensor log_softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
   const auto recorded = [&] {
@@ -297,7 +301,7 @@ Tensor log_softmax(const Operand& x, int64_t dim, optional<ScalarType> dtype) {
       return shifted - broadcast(log(reduced(Op::Sum, exp(shifted), dims)), shifted.shape());
     });
   };
-  return replayed_call("log_softmax", {static_cast<uint64_t>(dim), type_or_none(dtype)}, recorded, x);
+  return replayed_formula("log_softmax", {static_cast<uint64_t>(dim), type_or_none(dtype)}, recorded, x);
 }
 
 }  // namespace tenon

@@ -39,11 +39,13 @@ Tensor recorded_linear(const Tensor& input, const Tensor& weight, const Tensor& 
 
 Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
   const CallScope call("linear", input, weight, bias);
-  ReplayedCall replayed("linear", {}, input, weight, bias);
+  const ReplayedCall replayed(ReplayedCall::When::Always, "linear", {}, input, weight, bias);
   if (replayed.can_replay()) return replayed.replay();
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
   if (!given(bias)) return matmul(input, t(weight));
-  if (input.dim() > 0 && weight.dim() == 2) return replayed.keep(recorded_linear(input, weight, *bias));
+  if (input.dim() > 0 && weight.dim() == 2) {
+    return replayed.record_and_keep([&] { return recorded_linear(input, weight, *bias); });
+  }
   const char* const name = input.dim() == 2 ? "AddmmBackward0" : input.dim() == 3 ? "ViewBackward0" : "AddBackward0";
   Tensor transposed = t(weight);
   check_addmm(*bias, input, weight);

@@ -64,7 +64,7 @@ Tensor mse_loss(const Operand& x, const Operand& target, int64_t reduction) {
     GradScope scope("MseLossBackward0", x, target);
     return reduced(formula(x, target, [](const Expr& a, const Expr& b) { return (a - b) * (a - b); }), reduction);
   };
-  return replayed_call("mse_loss", {static_cast<uint64_t>(reduction)}, recorded, x, target);
+  return replayed_formula("mse_loss", {static_cast<uint64_t>(reduction)}, recorded, x, target);
 }
 Tensor l1_loss(const Operand& x, const Operand& target, int64_t reduction) {
   const CallScope call("l1_loss", x, target);
@@ -446,11 +446,12 @@ Tensor cross_entropy_loss(const Operand& x, const Operand& target, const MaybeTe
   const bool by_class = x.dim() > 0 && x.sizes() != target.sizes();
   const int64_t classes = x.dim() > 1 ? x.size(1) : x.numel();
   void* const note = by_class ? target_note(target, classes) : nullptr;
-  ReplayedCall replayed("cross_entropy",
-                        {static_cast<uint64_t>(reduction), static_cast<uint64_t>(ignore_index), std::bit_cast<uint64_t>(label_smoothing),
-                         reinterpret_cast<uint64_t>(note)},
-                        x, target, weight);
-  if (!replayed.can_replay()) return replayed.keep(recorded_cross_entropy(x, target, weight, reduction, ignore_index, label_smoothing));
+  const ReplayedCall replayed(ReplayedCall::When::Always, "cross_entropy",
+                              {static_cast<uint64_t>(reduction), static_cast<uint64_t>(ignore_index),
+                               std::bit_cast<uint64_t>(label_smoothing), reinterpret_cast<uint64_t>(note)},
+                              x, target, weight);
+  if (!replayed.can_replay())
+    return replayed.record_and_keep([&] { return recorded_cross_entropy(x, target, weight, reduction, ignore_index, label_smoothing); });
   if (by_class && !note) check_targets(target, classes, ignore_index);
   return replayed.replay();
 }

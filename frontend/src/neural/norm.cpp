@@ -1,8 +1,10 @@
 // Normalisation by batch, group, instance, layer and neighbouring channels.
 //
 //   y = (x - mean) * (1 / sqrt(variance + eps)) * weight + bias      mean and variance over some of the dims
+#include <bit>
+
 #include "frontend/src/autograd/aliases.h"
-#include "frontend/src/autograd/grad.h"
+#include "frontend/src/autograd/replayed_call.h"
 #include "frontend/src/tensor/expr.h"
 #include "frontend/src/tensor/text.h"
 #include "frontend/src/views/window.h"
@@ -156,9 +158,6 @@ Tensor group_norm(const Operand& x, int64_t num_groups, const MaybeTensor& weigh
 Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional<Tensor>& weight, const optional<Tensor>& bias,
                   double eps) {
   const CallScope call("layer_norm", x, weight, bias);
-  GradScope scope("NativeLayerNormBackward0", x, weight, bias);
-  scope.derivative_reads(reads_operand(0) | reads_operand(1) | reads_operand(2));
-  scope.saves(reads_operand(0) | reads_operand(1) | reads_operand(2));
   const int64_t kept = x.dim() - std::ssize(normalized_shape);
   bool fits = kept >= 0 && !normalized_shape.empty();
   for (size_t d = 0; fits && d < normalized_shape.size(); ++d) {
@@ -175,16 +174,22 @@ Tensor layer_norm(const Operand& x, IntArrayRef normalized_shape, const optional
           " to be of same shape as normalized_shape, but got ", affine == &weight ? "weight" : "bias", " of shape ",
           given(*affine) ? (*affine)->sizes() : IntArrayRef(), " and normalized_shape = ", normalized_shape);
   }
-  Dims dims;
-  for (int64_t d = kept; d < x.dim(); ++d) dims.push_back(d);
   check<NotImplementedError>(x.is_floating_point(), "std and var only support floating point and complex dtypes");
-  const Expr v = formula_operand(x, x.scalar_type());
-  if (x.numel() == 0) return record_as(v, x.scalar_type());
-  const Moments m = moments(v, dims);
-  Expr y = normalised(v, m.mean, m.variance, eps);
-  if (given(weight)) y = y * broadcast(formula_operand(*weight, x.scalar_type()), v.shape());
-  if (given(bias)) y = y + broadcast(formula_operand(*bias, x.scalar_type()), v.shape());
-  return record_as(y, x.scalar_type());
+  const auto recorded = [&] {
+    GradScope scope("NativeLayerNormBackward0", x, weight, bias);
+    scope.derivative_reads(reads_operand(0) | reads_operand(1) | reads_operand(2));
+    scope.saves(reads_operand(0) | reads_operand(1) | reads_operand(2));
+    const Expr v = formula_operand(x, x.scalar_type());
+    if (x.numel() == 0) return record_as(v, x.scalar_type());
+    Dims dims;
+    for (int64_t d = kept; d < x.dim(); ++d) dims.push_back(d);
+    const Moments m = moments(v, dims);
+    Expr y = normalised(v, m.mean, m.variance, eps);
+    if (given(weight)) y = y * broadcast(formula_operand(*weight, x.scalar_type()), v.shape());
+    if (given(bias)) y = y + broadcast(formula_operand(*bias, x.scalar_type()), v.shape());
+    return record_as(y, x.scalar_type());
+  };
+  return replayed_formula("layer_norm", {static_cast<uint64_t>(kept), std::bit_cast<uint64_t>(eps)}, recorded, x, weight, bias);
 }
 
 Tensor rms_norm(const Operand& input, IntArrayRef normalized_shape, const MaybeTensor& weight, optional<double> eps) {

@@ -141,7 +141,7 @@ States states_after(std::vector<Tensor> made, bool has_c) {
 States step(RecurrentCell cell, const Tensor& from_input, const States& states, const Tensor& weight, const Tensor& bias) {
   const char* const name = name_of_step(cell);
   const Tensor c = states.size() > 1 ? states[1] : Tensor();
-  const ReplayedCall call(name, {}, from_input, states[0], c, weight, bias);
+  const ReplayedCall call(ReplayedCall::When::WithGradients, name, {}, from_input, states[0], c, weight, bias);
   if (call.can_replay()) return states_after(call.replay_all(), c.defined());
   std::vector<Tensor> made;
   {

@@ -87,7 +87,7 @@ bool may_repeat(std::span<const Tensor> tensors, std::span<const double> numbers
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorImpl& t = impl(tensors[i]);
-    if (!is_plain(t)) return false;
+    if (!is_plain(t) || t.inference()) return false;
     for (size_t k = 0; k < i; ++k) {
       if (&impl(tensors[k]).storage() == &t.storage()) return false;
     }

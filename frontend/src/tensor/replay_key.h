@@ -32,9 +32,7 @@ class ReplayKey {
 
 // The tensor is all of a storage of its own; what it shows may be replaced at any time, and nobody outside
 // writes it.
-inline bool is_plain(const TensorImpl& t) {
-  return t.contiguous() && t.offset() == 0 && !t.base.defined() && !t.inference() && t.numel() > 0;
-}
+inline bool is_plain(const TensorImpl& t) { return t.contiguous() && t.offset() == 0 && !t.base.defined() && t.numel() > 0; }
 // What the storage of a plain tensor holds; null if that is not what it shows, or memory that others may
 // write.
 inline NodeRef plain_value(const TensorImpl& t) {
