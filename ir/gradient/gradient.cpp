@@ -45,7 +45,6 @@ Expr zero_input(const GradStep& s) { return s.zeros(s.input); }
 // --- elementwise
 
 Expr bell(const Expr& x) { return exp(-(x * x)) * (2 * std::numbers::inv_sqrtpi); }
-Expr normal_distribution(const Expr& x) { return 0.5 * apply(Op::Erfc, x * -(std::numbers::sqrt2 / 2)); }
 Expr normal_density(const Expr& x) { return exp(-0.5 * (x * x)) * (std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2); }
 
 // x^2 + y^2 as a divisor: infinity where it is 0, so that nothing comes of it.

@@ -138,6 +138,8 @@ double transcendental(Op op, double x) {
     case Op::Erf: return std::erf(x);
     case Op::Erfc: return std::erfc(x);
     case Op::Gelu: return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
+    case Op::GeluGrad:
+      return 0.5 * std::erfc(-x / std::numbers::sqrt2) + x * std::exp(-0.5 * x * x) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
     case Op::Erfinv: return inverse_erf(x);
     case Op::Lgamma: return log_gamma(x);
     default: throw IrError("no float value for " + std::string(info(op).text));

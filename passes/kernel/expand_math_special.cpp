@@ -131,6 +131,38 @@ static Expr gelu(Expr x) { return is_single(x) ? gelu_single(x) : gelu_double(x)
 
 namespace {
 
+// The derivative of gelu is t(-x) for x < 0 and 1 - t(x) from 0 on, t(a) = ndtr(-a) - a exp(-a^2/2)/sqrt(2 pi), which is
+// (r - a) exp(-a^2/2 + Q(a)), r its root and Q a fit to 2^-24 of what t is then. Past 7, where t is below 2^-33, it is taken as 0.
+Expr gelu_grad_single(Expr x) {
+  const Expr a = abs(x), bounded = min(a, 7.0) + 0x1p-50;  // no denormal square
+  const Real root{0.751791536808014, -1.21144495e-8};
+  const Expr q = polynomial(bounded, {-0.407850906, -0.265616465, 0.111452182, -0.0382579085, 0.0105973381, -0.00228478434, 0.000362367186,
+                                      -3.89881215e-5, 2.49781697e-6, -7.0968812e-8});
+  const Expr half = -0.5 * bounded, exponent = fma(half, bounded, q), rounding = fma(half, bounded, q - exponent);
+  const Expr near = ((root.hi - bounded) + root.lo) * exp_normal({exponent, rounding});
+  const Expr tail = select(a < 7.0, near, max(a, 7.0) * -0.0);  // nan at the infinities, as PyTorch has it
+  return select(x < 0.0, tail, 1.0 - tail);
+}
+
+// The same with ndtr(-a) as for gelu.
+Expr gelu_grad_double(Expr x) {
+  const Real half_root{0.7071067811865476, -4.833646656726457e-17};
+  const Expr size = abs(x), a = min(size, 37.0), y = a * half_root.hi;
+  const Expr y_low = fma(a, half_root.lo, fma(a, half_root.hi, -y));
+  const Pair square = two_product(a, a);
+  const Expr density = exp_normal({-0.5 * square.hi, -0.5 * square.lo}) * 0.3989422804014327;  // 1/sqrt(2 pi)
+  const Expr z = x * half_root.hi;
+  const Expr near = fma(x, density, 0.5 + 0.5 * (z + erf_tail_double(z)));
+  const Expr tail = select(size < 37.0, fma(-a, density, erfc_beyond({y, y_low}, 0.5)), size * -0.0);
+  return select(a < 0.66, near, select(x < 0.0, tail, 1.0 - tail));
+}
+
+}  // namespace
+
+static Expr gelu_grad(Expr x) { return is_single(x) ? gelu_grad_single(x) : gelu_grad_double(x); }
+
+namespace {
+
 // erfinv(x)/x as a function of w = -log(1 - x^2), by ranges of w; in r = sqrt(w) for the outer ones.
 Expr erfinv_factor(Expr w, bool brief) {
   const Expr r = sqrt(w);
@@ -236,7 +268,8 @@ static Expr lgamma(Expr x) {
 }
 
 std::span<const Formula> special_formulas() {
-  static constexpr Formula list[] = {{Op::Erf, erf}, {Op::Erfc, erfc}, {Op::Gelu, gelu}, {Op::Erfinv, erfinv}, {Op::Lgamma, lgamma}};
+  static constexpr Formula list[] = {{Op::Erf, erf},       {Op::Erfc, erfc},    {Op::Gelu, gelu}, {Op::GeluGrad, gelu_grad},
+                                     {Op::Erfinv, erfinv}, {Op::Lgamma, lgamma}};
   return list;
 }
 

@@ -159,13 +159,13 @@ void add_elementwise(std::vector<Case>& cases) {
     Op op;
     double low, high;
   };
-  const Domain unary_ops[] = {{Op::Neg, -2, 2},   {Op::Abs, -2, 2},      {Op::Sign, -2, 2},    {Op::Floor, -3, 3},  {Op::Ceil, -3, 3},
-                              {Op::Trunc, -3, 3}, {Op::Round, -3, 3},    {Op::Sqrt, 0.2, 3},   {Op::Exp, -2, 2},    {Op::Exp2, -2, 2},
-                              {Op::Expm1, -2, 2}, {Op::Log, 0.2, 3},     {Op::Log2, 0.2, 3},   {Op::Log10, 0.2, 3}, {Op::Log1p, -.8, 3},
-                              {Op::Sin, -3, 3},   {Op::Cos, -3, 3},      {Op::Tan, -1.2, 1.2}, {Op::Asin, -.9, .9}, {Op::Acos, -.9, .9},
-                              {Op::Atan, -3, 3},  {Op::Sinh, -2, 2},     {Op::Cosh, -2, 2},    {Op::Tanh, -2, 2},   {Op::Sigmoid, -2, 2},
-                              {Op::Asinh, -3, 3}, {Op::Acosh, 1.2, 4},   {Op::Atanh, -.9, .9}, {Op::Erf, -2, 2},    {Op::Erfc, -2, 2},
-                              {Op::Gelu, -2, 2},  {Op::Erfinv, -.9, .9}, {Op::Lgamma, 0.3, 5}};
+  const Domain unary_ops[] = {{Op::Neg, -2, 2},   {Op::Abs, -2, 2},      {Op::Sign, -2, 2},     {Op::Floor, -3, 3},  {Op::Ceil, -3, 3},
+                              {Op::Trunc, -3, 3}, {Op::Round, -3, 3},    {Op::Sqrt, 0.2, 3},    {Op::Exp, -2, 2},    {Op::Exp2, -2, 2},
+                              {Op::Expm1, -2, 2}, {Op::Log, 0.2, 3},     {Op::Log2, 0.2, 3},    {Op::Log10, 0.2, 3}, {Op::Log1p, -.8, 3},
+                              {Op::Sin, -3, 3},   {Op::Cos, -3, 3},      {Op::Tan, -1.2, 1.2},  {Op::Asin, -.9, .9}, {Op::Acos, -.9, .9},
+                              {Op::Atan, -3, 3},  {Op::Sinh, -2, 2},     {Op::Cosh, -2, 2},     {Op::Tanh, -2, 2},   {Op::Sigmoid, -2, 2},
+                              {Op::Asinh, -3, 3}, {Op::Acosh, 1.2, 4},   {Op::Atanh, -.9, .9},  {Op::Erf, -2, 2},    {Op::Erfc, -2, 2},
+                              {Op::Gelu, -2, 2},  {Op::GeluGrad, -2, 2}, {Op::Erfinv, -.9, .9}, {Op::Lgamma, 0.3, 5}};
   for (const Domain& d : unary_ops)
     cases.push_back({std::string(info(d.op).text), {between({5}, d.low, d.high)}, [op = d.op](const Nodes& x) { return unary(op, x[0]); }});
   const Domain binary_ops[] = {{Op::Add, -2, 2},   {Op::Sub, -2, 2},   {Op::Mul, -2, 2},     {Op::Div, 0.4, 2},

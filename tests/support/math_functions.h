@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numbers>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -40,6 +41,14 @@ T normal_share(T x) {
   return x * std::erfc(-x / std::sqrt(T(2))) / 2;
 }
 
+// The derivative of that, x ndtr(x).
+template <typename T>
+T normal_share_slope(T x) {
+  const T size = std::fabs(x), tail = size * std::exp(-size * size / 2) / std::sqrt(2 * std::numbers::pi_v<T>);
+  const T past_1 = tail - std::erfc(size / std::sqrt(T(2))) / 2;  // what it exceeds 1 by on the right, and 0 by on the left
+  return x < 0 ? -past_1 : 1 + past_1;
+}
+
 // Of f32 and of f64: 0 where exp(-x) overflows.
 inline double logistic_single(double x) { return x <= -0x1.62e43p+6 ? 0 : 1 / (1 + std::exp(-x)); }
 inline long double logistic_double(long double x) { return x <= -0x1.62e42fefa39fp+9L ? 0 : 1 / (1 + std::exp(-x)); }
@@ -50,6 +59,7 @@ struct UnaryFunction {
   double bound_wide;  // of f64, over the samples that the tests take
   double (*reference)(double);
   long double (*reference_wide)(long double);
+  double scale = 0, scale_wide = 0;  // errors are counted in ulps of results of at least this size
 };
 
 struct BinaryFunction {
@@ -83,6 +93,7 @@ inline constexpr UnaryFunction kUnaryFunctions[] = {
     {ir::Op::Erf, 1, 1.5, std::erf, std::erf},
     {ir::Op::Erfc, 3.2, 2, std::erfc, std::erfc},
     {ir::Op::Gelu, 9, 3, normal_share<double>, normal_share<long double>},
+    {ir::Op::GeluGrad, 4, 3, normal_share_slope<double>, normal_share_slope<long double>, 0x1p-3, 0x1p-2},
     {ir::Op::Erfinv, 0.51, 3, inverse_erf<double>, inverse_erf<long double>},
     {ir::Op::Lgamma, 0.51, 6,
      [](double x) {

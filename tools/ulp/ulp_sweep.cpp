@@ -31,7 +31,7 @@ void sweep(const test::UnaryFunction& f, const test::MathKernel& kernel, std::at
       const double want = f.reference(static_cast<double>(x[i]));
       // An ulp is more than 2^-24 of the value: most elements are seen to be no worse without finding theirs.
       if (std::fabs(static_cast<double>(z[i]) - want) <= worst.error * 0x1p-24 * std::fabs(want)) continue;
-      const double error = test::ulp_error(z[i], want);
+      const double error = test::ulp_error(z[i], want, f.scale);
       if (error > worst.error) worst = {error, x[i], z[i]};
     }
   }
