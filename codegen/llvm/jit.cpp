@@ -24,6 +24,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -35,6 +36,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -54,9 +57,21 @@ namespace {
 // The only symbols that an object may leave open: a CPU without FMA instructions rounds fma in libm.
 constexpr std::string_view kMathSymbols[] = {"fma", "fmaf"};
 
+// LLVM ends the process where its code generator finds no instructions. In a compilation of ours that is an exception instead. It
+// passes through LLVM's frames, which free nothing on the way.
+thread_local bool is_compiling = false;
+
+[[noreturn]] void end_compilation(void*, const char* reason, bool) {
+  const std::string text = reason;
+  if (is_compiling) throw std::runtime_error("LLVM has no code for this kernel: " + text.substr(0, text.find('\n')));
+  std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
+  std::abort();
+}
+
 void initialise() {
   static std::once_flag once;
   std::call_once(once, [] {
+    ::llvm::install_fatal_error_handler(end_compilation);
     ::llvm::InitializeNativeTarget();
     ::llvm::InitializeNativeTargetAsmPrinter();
   });
@@ -117,9 +132,12 @@ std::unique_ptr<TargetMachine> make_target_machine(const std::string& cpu) {
   std::string error;
   const ::llvm::Target* target = ::llvm::TargetRegistry::lookupTarget(name, error);
   if (!target) throw std::runtime_error("LLVM has no code generator for this machine: " + error);
-  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(triple, cpu.empty() ? host_cpu() : cpu,
-                                                                     cpu.empty() ? host_features() : "", options, ::llvm::Reloc::PIC_,
-                                                                     ::llvm::CodeModel::Small, ::llvm::CodeGenOptLevel::Default));
+  std::string features = cpu.empty() ? host_features() : "";
+  // Kernels compute no float16 in float16; and LLVM 19 fails at some moves of bits into its registers.
+  if (::llvm::Triple(name).isX86()) features += ",-avx512fp16";
+  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(triple, cpu.empty() ? host_cpu() : cpu, features, options,
+                                                                     ::llvm::Reloc::PIC_, ::llvm::CodeModel::Small,
+                                                                     ::llvm::CodeGenOptLevel::Default));
   if (!machine) throw std::runtime_error("LLVM cannot generate code for " + (cpu.empty() ? host_cpu() : cpu));
   return machine;
 }
@@ -139,9 +157,11 @@ class LentMachine {
     }
   }
   ~LentMachine() {
+    if (!machine_) return;
     const std::lock_guard lock(pool().mutex);
     pool().idle[cpu_].push_back(std::move(machine_));
   }
+  void forget() { (void)machine_.release(); }  // its state is unknown
   TargetMachine* operator->() const { return machine_.get(); }
 
  private:
@@ -213,11 +233,20 @@ struct Compilation {
   std::string generate(::llvm::CodeGenFileType type) {
     ::llvm::SmallString<0> text;
     ::llvm::raw_svector_ostream out(text);
-    ::llvm::legacy::PassManager passes;
-    if (machine->addPassesToEmitFile(passes, out, nullptr, type)) {
+    auto passes = std::make_unique<::llvm::legacy::PassManager>();
+    if (machine->addPassesToEmitFile(*passes, out, nullptr, type)) {
       throw std::runtime_error("LLVM cannot write this kind of file");
     }
-    passes.run(*module);
+    is_compiling = true;
+    try {
+      passes->run(*module);
+    } catch (const std::runtime_error&) {
+      is_compiling = false;
+      (void)passes.release();  // they were left in the middle of their work
+      machine.forget();
+      throw;
+    }
+    is_compiling = false;
     return std::string(text);
   }
 };
