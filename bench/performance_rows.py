@@ -300,7 +300,7 @@ WHY = [
     (r"transposed 3x3 by 2|Gradients.*3x3 by 2, 64", "a step of 2 becomes four convolutions in one, whose weights are padded with zeros, and a copy"),
     (r"Gradients.*max_pool 3x3 by 2", "windows overlap: nine planes of gradients are stored and added"),
     (r"x \*\* ", "computed to half an ulp ([math](math.md)); NumPy's is within one"),
-    (r"x\.t\(\) @ y", "the left operand is turned first, in a pass of its own"),
+    (r"x\.t\(\) @ y, 1024", "the left operand is turned first, in a pass of its own"),
     (r"bincount", "the minimum and the maximum, and as many ones as there are elements, are passes of their own"),
     (r"cumsum", "an addition an element more, so that every device has the same bits ([kernel](kernel.md))"),
     (r"on 16 elements|9, 1,000$|Products: 32 x 32|Products: 64 x 64$", READER),

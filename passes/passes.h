@@ -56,6 +56,10 @@ std::span<const KernelPass> kernel_passes();
 // wherever it then divides less; nothing if there is none. Maps walk the same points, in another order.
 std::optional<ir::Kernel> split_axes(const ir::Kernel& kernel);
 
+// Whether a product goes chain by chain of its k on a CPU, since a panel of all k of its right operand would leave the second cache. Then
+// it turns a left operand that lies along its rows itself.
+bool product_goes_by_chains(const ir::CpuTarget& target, ir::DType dtype, int64_t depth, int64_t columns);
+
 // Writes f(axis, extent) in the place of each axis, in all indices and guards.
 void substitute_axes(ir::Kernel& kernel, const std::function<ir::Index(int axis, int64_t extent)>& f);
 

@@ -1,6 +1,6 @@
 // Left operands of large products on a CPU are stored as the product reads them, element by element along k. One that is read across its
 // rows, as the gradient of a layer's weights reads that of the layer's result, is a line of the cache for each k, and lines that lie a
-// power of two apart leave the cache before the next rows want them. So it is copied:
+// power of two apart leave the cache before the next rows want them. So it is copied, unless k is so long that the product turns it itself:
 //
 //   %t = permute %a [1,0] : f32[1024,512]          %t = permute %a [1,0] : f32[1024,512]
 //   %d = dot %t, %b                          ->    %s = cast %t : f32[1024,512]
@@ -23,6 +23,7 @@
 // No bit changes: halves are multiplied and added in float32 in any case.
 #include <algorithm>
 #include <span>
+#include <variant>
 
 #include "passes/graph/rebuild_graph.h"
 #include "passes/passes.h"
@@ -49,10 +50,19 @@ bool is_mirrored(const Node* x) {
   return flips;
 }
 
-bool turns_left(const Node& dot) {
+// The transpose of a matrix, which a product of long k turns itself, chain by chain.
+bool is_transposed(const Node& x) {
+  const int64_t rank = x.rank();
+  return x.op() == Op::Permute && x.ints()[rank - 1] == rank - 2 && x.ints()[rank - 2] == rank - 1;
+}
+
+bool turns_left(const Node& dot, const ir::CpuTarget& target) {
   constexpr int64_t kLeastRows = 16, kLeastDepth = 256, kLeastProducts = 1 << 24;
   if (!reads_left_often(dot, kLeastRows, kLeastDepth, kLeastProducts)) return false;
-  return !lies_along_rows(dot.inputs()[0]) || is_mirrored(dot.inputs()[0]);
+  const Node& left = *dot.inputs()[0];
+  if (is_mirrored(&left)) return true;
+  if (lies_along_rows(&left)) return false;
+  return !is_transposed(left) || !product_goes_by_chains(target, dot.dtype(), left.shape().back(), dot.shape().back());
 }
 
 bool widens_left(const Node& dot) {
@@ -114,8 +124,9 @@ NodeRef laid_out(const Node& node, std::span<const NodeRef> operands) {
 
 ir::Graph lay_out_operands(const ir::Graph& graph, const ir::Targets& targets) {
   const auto pays = [&](const Node& node) {
-    if (ir::kind(ir::target_of(targets, node.device())) != ir::TargetKind::Cpu) return false;
-    return sums_places(node) || (node.op() == Op::Dot && (turns_left(node) || widens_left(node)));
+    const auto* target = std::get_if<ir::CpuTarget>(&ir::target_of(targets, node.device()));
+    if (!target) return false;
+    return sums_places(node) || (node.op() == Op::Dot && (turns_left(node, *target) || widens_left(node)));
   };
   return rebuild_some(graph, pays, laid_out);
 }

@@ -83,10 +83,10 @@ void check_kernel(const passes::FusedKernel& fused, Values& values) {
   codegen::interpret(kernel, buffers.data(), scalars.data());
   using Code = decltype(codegen::llvm_backend::load_object({}, 0));
   static std::map<std::string, Code> compiled;  // a kernel is often the same fused and not, or at two widths
-  // With a small cache the panels of products go chain by chain of k.
-  constexpr int64_t kSmall = 4 << 10, kLarge = 1 << 20;
-  constexpr std::tuple<int, bool, int64_t> kTargets[] = {
-      {256, true, kLarge}, {128, false, kSmall}, {256, false, kLarge}, {512, false, kLarge}, {512, true, kSmall}};
+  // With a small cache the panels of products go chain by chain of k, with one a bit larger several tiles of columns at once.
+  constexpr int64_t kSmall = 4 << 10, kMedium = 128 << 10, kLarge = 1 << 20;
+  constexpr std::tuple<int, bool, int64_t> kTargets[] = {{256, true, kLarge},  {128, false, kSmall}, {256, false, kLarge},
+                                                         {512, false, kLarge}, {512, true, kSmall},  {512, false, kMedium}};
   const auto targets = static_cast<size_t>(test::fuzz_cases(std::size(kTargets)));
   for (const auto& [bits, often, cache] : std::span(kTargets, targets)) {
     passes::Lowered lowered = passes::lower(kernel, ir::CpuTarget{.vector_bits = bits, .l2_bytes = cache, .often = often});
@@ -670,6 +670,22 @@ TEST_CASE("contractions: plain, transposed operands, batches, epilogues, one row
       "graph @g(%a: f32[30,20], %w: f32[40,30]) {\n  %s = permute %a [1,0] : f32[20,30]\n  %t = permute %w "
       "[1,0] : f32[30,40]\n"
       "  %d = dot %s, %t : f32[20,40]\n  return %d\n}\n");
+}
+
+TEST_CASE("contractions of long k whose left operand lies along its rows: blocks that are turned, and what is left over") {
+  const auto dot = [](const std::string& k, const std::string& rows, const std::string& columns, const std::string& batch = "",
+                      const std::string& t = "f32") {
+    const std::string order = batch.empty() ? "1,0" : "0,2,1";
+    check("graph @g(%a: " + t + "[" + batch + k + "," + rows + "], %b: " + t + "[" + batch + k + "," + columns +
+          "]) {\n  %s = permute %a [" + order + "] : " + t + "[" + batch + rows + "," + k + "]\n  %d = dot %s, %b : " + t + "[" + batch +
+          rows + "," + columns + "]\n  %1 = " + (t == "i32" ? "neg" : "tanh") + " %d : " + t + "[" + batch + rows + "," + columns +
+          "]\n  return %d, %1\n}\n");
+  };
+  for (const char* k : {"600", "768", "4500"}) dot(k, "20", "70");
+  dot("700", "33", "200");
+  dot("530", "530", "17");
+  dot("600", "20", "150", "2,");
+  for (const char* type : {"f64", "f16", "i32"}) dot("520", "21", "40", "", type);
 }
 
 }  // namespace

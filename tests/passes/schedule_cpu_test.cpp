@@ -79,7 +79,7 @@ TEST_CASE("a product asks for what its epilogue reads of a large matrix before k
 }
 
 TEST_CASE("a packed panel of a product serves twice as many rows where enough iterations are left") {
-  const auto iterations = [](int64_t rows) {
+  const auto iterations = [](int64_t rows, int cores) {
     const std::string n = std::to_string(rows);
     const std::string kernel = "kernel @k(a: f32 in[1048576], b: f32 in[65536], y: f32 out[1048576]) {\n  axes i: " + n +
                                " parallel, j: 128 parallel, c: 512 contract\n"
@@ -87,11 +87,13 @@ TEST_CASE("a packed panel of a product serves twice as many rows where enough it
                                "  contract i j|c : %1 = load b[512*j + c] : f32\n"
                                "  reduce i j|c   : %2 = contract %0, %1 : f32\n"
                                "  map i j        : store y[128*i + j], %2\n}\n";
-    const passes::Lowered lowered = passes::lower(ir::parse_kernel(kernel), ir::CpuTarget{512});
+    const passes::Lowered lowered = passes::lower(ir::parse_kernel(kernel), ir::CpuTarget{.vector_bits = 512, .cores = cores});
     return lowered.sizes[static_cast<size_t>(lowered.tree.phases.at(0).extent)];
   };
-  CHECK(iterations(768) == 16);  // two tiles of columns by 8 panels of 96 rows
-  CHECK(iterations(384) == 16);  // by 8 panels of 48
+  CHECK(iterations(768, 8) == 16);  // two tiles of columns by 8 panels of 96 rows
+  CHECK(iterations(384, 8) == 16);  // by 8 panels of 48
+  CHECK(iterations(768, 2) == 8);   // four for each core are enough
+  CHECK(iterations(768, 1) == 2);   // no other thread wants any
 }
 
 TEST_CASE("lines of neighbours are loaded under masks, unless they are too short or do not end together") {

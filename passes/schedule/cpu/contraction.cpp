@@ -18,9 +18,15 @@
 //
 //     acc[6][2 y][2 vectors]; for k { acc += splat(a[i, k]) * b[k, y, columns] }
 //
-// Where a panel of all k would leave the second cache, it is packed chain by chain of k, for all rows of the iteration at once:
+// Where a panel of all k would leave the second cache, it is packed chain by chain of k, for all rows and some tiles of columns at once. A
+// left operand that lies along its rows is turned meanwhile:
 //
-//     for chain of k { pack b[chain, columns] -> panel; for i in rows step 6 { acc[6][4 vectors]; ...; sums[i ..] += acc } }; epilogue
+//     for chain of k {
+//       turn a[rows, chain] -> rows
+//       for tile of columns { pack b[chain, tile] -> panel; for i in rows step 6 { acc[6][4 vectors]; ...; sums[tile, i ..] += acc } } }
+//     epilogue
+//
+// Where k of b, read in place, has to be divided, a table tells how far on it lies (window_product.h).
 //
 // Windows times weights of many channels go another way (window_product.h).
 //
@@ -50,6 +56,8 @@ constexpr size_t kShortEpilogue = 8;  // instructions
 // About the rows that one parallel iteration takes, and so uses a packed panel: few where there are few columns to
 // share out.
 constexpr int64_t kFewRows = 48, kManyRows = 240, kManyVectors = 16;
+constexpr int64_t kRowsOfChains = 512;                  // whose left operand stays in the second cache for a chain
+constexpr int64_t kTasksOfCore = 4;                     // that share out the work evenly
 constexpr int64_t kRowsOfPacked = 96, kManyTasks = 16;  // where that leaves so many iterations
 constexpr int64_t kRowsOfCast = 24;                     // fewer take no longer to widen what they read in place
 constexpr int64_t kRowsOfCopy = 128;                    // with more, packing costs little beside the product
@@ -69,7 +77,8 @@ struct RegisterTile {
   bool any_columns = false;     // the columns that whole tiles leave over go vector by vector, however many
 };
 
-int accumulators(const Context& c) { return c.target.vector_registers() * 3 / 4; }
+int accumulators(const ir::CpuTarget& target) { return target.vector_registers() * 3 / 4; }
+int accumulators(const Context& c) { return accumulators(c.target); }
 
 // Rows that a tile may have, with so many vectors of each in registers.
 int most_rows(int registers, int vectors) { return vectors == 1 ? registers * 2 / 3 : registers / vectors; }
@@ -257,10 +266,10 @@ class Contraction {
 
   void lower() {
     if (copies_) pack_whole();
-    if (has_steps_) steps_ = note_steps(c_, left_, k_);
+    if (has_steps_ || steps_right_) steps_ = note_steps(c_, has_steps_ ? left_ : right_, k_);
     if (turned_) windows_.emplace(c_, window_product(), factors_, steps_);
     const ValueId t = c_.begin_phase_of("tiles", c_.length_slot(lengths_, kTasks), ns_);
-    auto [rest, column_tile] = c_.divide(t, nest_.size(column_tiles_));
+    auto [rest, column_tile] = c_.divide(t, in_chains_ ? c_.length(lengths_, kGroups) : nest_.size(column_tiles_));
     auto [batch, panel] = c_.divide(rest, c_.length(lengths_, kPanels));
     if (line_ >= 0) {
       const auto [outer, group] = c_.divide(batch, nest_.size(lines_));
@@ -272,7 +281,11 @@ class Contraction {
     row_begin_ = c_.mul(panel, step);
     row_end_ = c_.minimum(c_.add(row_begin_, step), c_.length(lengths_, kRows));
     prologue();
-    columns_of_tile(column_tile, !turned_, [&](const PackedTile& columns) { rows_of_panel(columns); });
+    if (in_chains_) {
+      rows_by_chains(column_tile);
+    } else {
+      columns_of_tile(column_tile, !turned_, [&](const PackedTile& columns) { rows_of_panel(columns); });
+    }
     c_.end_phase();
     c_.keep(std::move(lengths_), c_.target);
   }
@@ -284,13 +297,13 @@ class Contraction {
       c_.out.phase_cost.push_back(pack_ns_);
       if (keeps_copy_) c_.out.packing->copy = static_cast<int32_t>(c_.kernel.buffers.size());  // the first of the tree's own
     }
-    if (has_steps_) c_.out.phase_cost.push_back(steps_ns(c_, k_));
+    if (has_steps_ || steps_right_) c_.out.phase_cost.push_back(steps_ns(c_, k_));
     c_.out.phase_cost.push_back(ns_);
     return true;
   }
 
  private:
-  enum Length { kTasks, kPanels, kPanelRows, kRows, kDepth, kSumRows };  // of lengths_.numbers
+  enum Length { kTasks, kPanels, kPanelRows, kRows, kDepth, kSumRows, kGroups, kGroupTiles, kSums, kLeft };  // of lengths_.numbers
 
   void measure() {
     const int64_t columns = column_ < 0 ? 1 : c_.extent(column_), rows = row_ < 0 ? 1 : c_.extent(row_);
@@ -299,11 +312,17 @@ class Contraction {
     packs_ = packs();
     in_chains_ = goes_by_chains();
     lines_ = line_ < 0 ? 1 : c_.extent(line_) / tile_.lines;
-    // Panels of equal size: each packs its columns again, so they are larger where there are tasks enough without them.
+    // Panels of equal size, larger where there are tasks enough without them.
     int64_t about = turned_ || in_chains_ || columns >= kManyVectors * nest_.lanes() ? kManyRows : kFewRows;
     const int64_t tiles = c_.product(batch_) * lines_ * column_tiles_;
     if (packs_ && about == kFewRows && tiles * (rows / kRowsOfPacked) >= kManyTasks) about = kRowsOfPacked;
     int64_t panels = std::max<int64_t>((rows + about / 2) / about, 1);
+    // Each panel packs its columns again, or fetches what was packed: no more of them than share out the work.
+    const int64_t wanted = c_.target.cores == 1 ? 1 : kTasksOfCore * c_.target.cores;
+    if ((packs_ || turned_) && panels > 1) {
+      const int64_t least = in_chains_ ? ceil_div(rows, kRowsOfChains) : 1;
+      panels = std::clamp(ceil_div(wanted, tiles), std::min(least, panels), panels);
+    }
     const int64_t panel_bytes = c_.extent(k_) * tile * ir::item_size(nest_.instr(right_).dtype);
     const int64_t whole = turned_ ? block_rows(c_, panel_bytes, tile_.rows[0]) : tile_.rows[0];
     const int64_t panel_rows = std::max<int64_t>(ceil_div(ceil_div(rows, panels), whole), 1) * whole;
@@ -311,13 +330,26 @@ class Contraction {
     const auto cost = [&](int64_t work) {
       return static_cast<double>(work * tile * tile_.lines * c_.extent(k_)) / (6.0 * nest_.lanes()) + 50;
     };
-    ns_ = cost(std::min(rows, panel_rows));
+    const int64_t sum_rows = panel_rows + std::max(tile_.rows[0], kRowsOfRest);
+    const int64_t group_tiles = in_chains_ ? tiles_of_group(sum_rows * tile, c_.product(batch_) * lines_ * panels, wanted) : 1;
+    const int64_t groups = ceil_div(column_tiles_, group_tiles);
+    ns_ = cost(std::min(rows, panel_rows)) * static_cast<double>(group_tiles);
     pack_ns_ = cost(4);
     const int64_t depth = c_.extent(k_) + packed_slack(c_, right_chain_.front(), k_);
     keeps_copy_ = packs_ && (turned_ || rows <= kRowsOfCopy) && copies_whole();
     copies_ = keeps_copy_ || turned_;
-    lengths_.numbers = {c_.product(batch_) * lines_ * column_tiles_ * panels, panels, panel_rows, rows, depth,
-                        panel_rows + std::max(tile_.rows[0], kRowsOfRest)};
+    packs_left_ = packs_left();
+    steps_right_ = steps_right();
+    lengths_.numbers = {c_.product(batch_) * lines_ * groups * panels,
+                        panels,
+                        panel_rows,
+                        rows,
+                        depth,
+                        sum_rows,
+                        groups,
+                        group_tiles,
+                        group_tiles * sum_rows,
+                        panel_rows + (packs_left_ ? packed_slack(c_, left_chain_.front(), row_) : 0)};
     lengths_.free = {row_, k_};
     const auto outermost = std::ranges::find_if(batch_, [&](int a) { return c_.extent(a) > 1; });
     if (outermost != batch_.end()) lengths_.free.push_back(*outermost);
@@ -330,7 +362,9 @@ class Contraction {
                         keeps_copy_,
                         turned_,
                         has_steps_,
+                        steps_right_,
                         in_chains_,
+                        packs_left_,
                         whole,
                         ir::product_in_chains(dtype, c_.extent(k_)),
                         ir::product_in_groups(dtype, c_.extent(k_)),
@@ -366,9 +400,29 @@ class Contraction {
 
   // Whether a panel of all k would leave the second cache, and so be fetched again for each tile.
   bool goes_by_chains() const {
-    if (!tiled_ || turned_ || !packs() || !ir::product_in_chains(nest_.instr(contract_).dtype, c_.extent(k_))) return false;
-    const int64_t columns = std::min<int64_t>(c_.extent(column_), int64_t{accumulators(c_) / kLeastRows} * c_.lanes);
-    return c_.extent(k_) * columns * ir::item_size(nest_.instr(right_).dtype) > c_.target.l2_bytes / 2;
+    return tiled_ && !turned_ && packs() &&
+           product_goes_by_chains(c_.target, nest_.instr(contract_).dtype, c_.extent(k_), c_.extent(column_));
+  }
+
+  // Tiles of columns that an iteration takes chain by chain of k: as many as leave enough iterations, and sums in the second cache.
+  int64_t tiles_of_group(int64_t sums, int64_t iterations, int64_t wanted) const {
+    const int64_t most = std::max<int64_t>(c_.target.l2_bytes / 4 / (sums * ir::item_size(nest_.instr(contract_).dtype)), 1);
+    return std::clamp(column_tiles_ * iterations / wanted, int64_t{1}, std::min(most, column_tiles_));
+  }
+
+  // Whether a right operand that is read in place has a table, see window_product.h.
+  bool steps_right() const {
+    if (!tiled_ || has_steps_ || packs_ || c_.is_small() || !has_steps(c_, right_, k_)) return false;
+    const Index::Stride across = nest_.instr(right_).index.stride(column_);
+    return across.ok && across.value == 1;
+  }
+
+  // Whether a left operand that is read across its rows is turned chain by chain of k.
+  bool packs_left() const {
+    const Instr& left = nest_.instr(left_chain_.front());
+    if (!in_chains_ || has_steps_ || left_chain_.size() > 1 || left.op != Op::Load || !left.guards.empty() || left.scale != 0) return false;
+    const Index::Stride along = left.index.stride(k_), across = left.index.stride(row_);
+    return along.ok && along.value != 1 && across.ok && across.value == 1;
   }
 
   // Rows are channels where tiles have several lines: a tile was chosen to divide them.
@@ -521,15 +575,19 @@ class Contraction {
 
   // All rows of the panel for one tile of columns.
   void rows_of_panel(const PackedTile& columns) {
+    const Panel panel = panel_of(columns);
+    const std::vector<int> rows = take(columns);
+    turned_ ? windows_->run(row_begin_, row_end_, columns, panel, rows, epilogue_) : all_rows(panel, rows);
+  }
+
+  // From here on these are the current columns; the rows of their tiles.
+  std::vector<int> take(const PackedTile& columns) {
     mask_ = columns.mask;
     vectors_ = columns.vectors;
-    const Panel panel = in_chains_ ? Panel{} : panel_of(columns);
     nest_.set_sub_axes(std::array{column_, line_, row_});
     const bool is_last = columns.mask >= 0 && c_.extent(column_) > int64_t{tile_.vectors} * nest_.lanes();
     const bool rest = columns.vectors < tile_.vectors || (is_last && !tile_.any_columns);
-    const std::vector<int> rows = rest && tiled_ ? rows_of_rest(accumulators(c_), columns.vectors) : tile_.rows;
-    if (turned_) return windows_->run(row_begin_, row_end_, columns, panel, rows, epilogue_);
-    in_chains_ ? rows_by_chains(columns, rows) : all_rows(panel, rows);
+    return rest && tiled_ ? rows_of_rest(accumulators(c_), columns.vectors) : tile_.rows;
   }
 
   // Whole tiles first; then as many smaller ones as the rows that are left and those that the last ones may add fill.
@@ -548,43 +606,81 @@ class Contraction {
     }
   }
 
-  // All rows chain by chain of k, whose part of the right operand stays in the second cache. Their sums lie in memory.
-  void rows_by_chains(const PackedTile& columns, const std::vector<int>& rows) {
+  // A group of tiles of columns chain by chain of k, whose parts of the operands stay in the second cache. The sums lie in memory, as
+  // [columns of a tile, or of a vector left over][row][column].
+  void rows_by_chains(ValueId group) {
     const DType dtype = nest_.instr(contract_).dtype;
     const int lanes = nest_.lanes();
-    const int64_t width = int64_t{vectors_} * lanes, chain = ir::kProductChain + packed_slack(c_, right_chain_.front(), k_);
-    const auto numbered = [&](const char* name) { return name + std::to_string(c_.out.tree.buffers.size()); };
-    sums_ = c_.buffer_of("sums", dtype, Space::Local, c_.length_slot(lengths_, kSumRows, width));
-    const int32_t buffer =
-        copies_ ? packed_.buffer : c_.fixed_buffer(numbered("panel"), nest_.instr(right_).dtype, Space::Local, chain * width);
-    const ValueId count = c_.mul(c_.offset(c_.sub(row_end_, row_begin_), rows[0]), c_.literal(width));
+    const int64_t width = int64_t{tile_.vectors} * lanes;
+    sums_ = c_.buffer_of("sums", dtype, Space::Local, c_.length_slot(lengths_, kSums, width));
+    if (!copies_) {
+      const int64_t chain = ir::kProductChain + packed_slack(c_, right_chain_.front(), k_);
+      chain_panel_ =
+          c_.fixed_buffer("panel" + std::to_string(c_.out.tree.buffers.size()), nest_.instr(right_).dtype, Space::Local, chain * width);
+    }
+    if (packs_left_)
+      left_panel_ = c_.buffer_of("rows", nest_.instr(left_).dtype, Space::Local, c_.length_slot(lengths_, kLeft, ir::kProductChain));
+    const ValueId first_tile = c_.mul(group, c_.length(lengths_, kGroupTiles));
+    const ValueId end_tile = c_.piece_end(first_tile, c_.length(lengths_, kGroupTiles), nest_.size(column_tiles_));
+    const ValueId tiles = c_.sub(end_tile, first_tile), count = c_.mul(tiles, c_.length(lengths_, kSumRows, width));
+    const ValueId first_column = c_.mul(first_tile, c_.literal(width));
+    const auto each_tile = [&](const auto& body) {
+      c_.loop(first_tile, end_tile, 1, [&](ValueId tile) {
+        columns_of_tile(tile, true, [&](const PackedTile& columns) {
+          columns_sums_ = c_.mul(c_.sub(columns.begin, first_column), c_.length(lengths_, kSumRows));
+          body(columns);
+        });
+      });
+    };
     const ValueId zero = b_.constant(ir::constant(dtype, int64_t{0}), lanes);
     const auto chains = [&](ValueId first, ValueId last) {
       c_.loop(c_.literal(0), count, lanes, [&](ValueId at) { b_.store(sums_, at, zero); });
       c_.loop(first, last, ir::kProductChain, [&](ValueId k) {
         chain_begin_ = k;
         chain_end_ = c_.piece_end(k, c_.literal(ir::kProductChain), last);
-        Panel panel{buffer, kZero, width};
-        if (copies_) {
-          panel.base = packed_.row(c_, k);
-        } else {
-          PackedTile part = columns;
-          part.row_begin = chain_begin_;
-          part.row_end = chain_end_;
-          nest_.set_sub_axes(std::array{column_, line_});
-          pack(c_, right_chain_, part, panel);
-          nest_.set_sub_axes(std::array{column_, line_, row_});
-        }
-        all_rows(panel, rows);
+        if (packs_left_) turn_left();
+        each_tile([&](const PackedTile& columns) { add_chain(columns); });
       });
     };
     const ValueId begin = c_.literal(0), end = nest_.extent(k_);
     ir::product_in_groups(dtype, c_.extent(k_))
-        ? total_of_groups(c_, {begin, end, sums_, count, c_.length_slot(lengths_, kSumRows, width), lanes}, dtype, chains)
+        ? total_of_groups(c_, {begin, end, sums_, count, c_.length_slot(lengths_, kSums, width), lanes}, dtype, chains)
         : chains(begin, end);
+    each_tile([&](const PackedTile& columns) { rows_of_sums(columns); });
+  }
+
+  // A chain of the rows of the left operand, which lie along memory.
+  void turn_left() {
+    const int lanes = nest_.lanes();
+    c_.in_scope([&] {
+      nest_.set_lane_axis(k_, lanes);
+      const PackedTile rows{k_, row_, chain_begin_, static_cast<int>(ir::kProductChain / lanes), chain_end_, kAlways, row_begin_, row_end_};
+      pack(c_, left_chain_, rows, Panel{left_panel_, kZero, ir::kProductChain});
+    });
+    nest_.set_lane_axis(column_, lanes);
+  }
+
+  // The products of a chain of all rows and a tile of columns.
+  void add_chain(const PackedTile& columns) {
+    Panel panel{chain_panel_, kZero, int64_t{columns.vectors} * nest_.lanes()};
+    if (copies_) {
+      panel = packed_;
+      panel.base = packed_.row(c_, chain_begin_);
+    } else {
+      PackedTile part = columns;
+      part.row_begin = chain_begin_;
+      part.row_end = chain_end_;
+      pack(c_, right_chain_, part, panel);
+    }
+    all_rows(panel, take(columns));
+  }
+
+  void rows_of_sums(const PackedTile& columns) {
+    take(columns);
+    const int lanes = nest_.lanes();
     c_.loop(row_begin_, row_end_, 1, [&](ValueId row) {
       bind_row(0, row);
-      const ValueId place = c_.mul(c_.sub(row, row_begin_), c_.literal(width));
+      const ValueId place = c_.add(columns_sums_, c_.mul(c_.sub(row, row_begin_), c_.literal(int64_t{vectors_} * lanes)));
       epilogue(0, [&](int q) { return b_.load(sums_, c_.offset(place, int64_t{q} * lanes), lanes); });
     });
   }
@@ -592,7 +688,7 @@ class Contraction {
   // Adds a chain of a tile's products to the sums.
   void add_to_sums(ValueId at, const std::vector<std::vector<ValueId>>& registers) {
     const int lanes = nest_.lanes();
-    ValueId place = c_.mul(c_.sub(at, row_begin_), c_.literal(int64_t{vectors_} * lanes));
+    const ValueId place = c_.add(columns_sums_, c_.mul(c_.sub(at, row_begin_), c_.literal(int64_t{vectors_} * lanes)));
     int64_t offset = 0;
     for (const std::vector<ValueId>& row : registers) {
       for (const ValueId x : row) {
@@ -636,8 +732,8 @@ class Contraction {
       places_.clear();
       for (int sub = 0; sub < rows * vectors; ++sub) {
         nest_.set_sub(sub);
-        if (sub % vectors == 0) has_steps_ ? note_place() : nest_.prepare(left_chain_);
-        if (sub < vectors && panel.buffer < 0) nest_.prepare(right_chain_);
+        if (sub % vectors == 0) note_row();
+        if (sub < vectors && panel.buffer < 0) steps_right_ ? note_place(right_) : nest_.prepare(right_chain_);
       }
       ask(rows);
       const auto chain = [&](ValueId first, ValueId end) {
@@ -648,6 +744,7 @@ class Contraction {
       };
       if (in_chains_) {
         c_.loop(c_.literal(0), c_.sub(chain_end_, chain_begin_), 1, [&](ValueId k) {
+          k_of_chain_ = k;
           nest_.bind(k_, c_.add(chain_begin_, k));
           multiply(panel, k, registers);
         });
@@ -659,11 +756,17 @@ class Contraction {
     });
   }
 
-  // Where the row of the current sub-vector has its first k.
-  void note_place() {
+  // How the row of the current sub-vector finds its elements.
+  void note_row() {
+    if (packs_left_) return places_.push_back(c_.mul(c_.sub(nest_.axis_value(row_), row_begin_), c_.literal(ir::kProductChain)));
+    has_steps_ ? note_place(left_) : nest_.prepare(left_chain_);
+  }
+
+  // Where an operand has its first k.
+  void note_place(Value operand) {
     c_.in_scope([&] {
       nest_.bind(k_, c_.literal(0));
-      places_.push_back(nest_.position_of(left_));
+      places_.push_back(nest_.position_of(operand));
     });
   }
 
@@ -742,7 +845,7 @@ class Contraction {
 
   void multiply(const Panel& panel, ValueId k, const std::vector<std::vector<ValueId>>& registers) {
     const ValueId packed = panel.buffer < 0 ? kNone : panel.row(c_, k);
-    const ValueId step = has_steps_ ? b_.load(steps_, nest_.axis_value(k_), 1) : kNone;
+    const ValueId step = has_steps_ || steps_right_ ? b_.load(steps_, nest_.axis_value(k_), 1) : kNone;
     std::vector<ValueId> right;  // the rows share it
     int sub = 0;
     for (const std::vector<ValueId>& row : registers) {
@@ -750,10 +853,10 @@ class Contraction {
       for (size_t q = 0; q < row.size(); ++q, ++sub) {
         nest_.set_sub(sub);
         nest_.set_mask(mask_of(q));
-        if (q == 0 || nest_.varies(left_)) x = has_steps_ ? stepped(static_cast<size_t>(sub) / row.size(), step) : operand(left_);
+        if (q == 0 || nest_.varies(left_)) x = left_element(static_cast<size_t>(sub) / row.size(), step);
         if (right.size() == q) {
           const auto place = [&] { return c_.offset(packed, static_cast<int64_t>(q) * nest_.lanes()); };
-          right.push_back(packed < 0 ? operand(right_) : b_.load(panel.buffer, place(), nest_.lanes()));
+          right.push_back(packed < 0 ? right_vector(q, step) : b_.load(panel.buffer, place(), nest_.lanes()));
         }
         nest_.set_mask(kAlways);
         b_.set(row[q],
@@ -763,9 +866,17 @@ class Contraction {
     nest_.set_sub(0);
   }
 
-  // The left operand of a row, so far behind its first k.
-  ValueId stepped(size_t row, ValueId step) {
+  // The left operand of a row, at the bound k, or so far behind its first one.
+  ValueId left_element(size_t row, ValueId step) {
+    if (packs_left_) return b_.splat(b_.load(left_panel_, c_.add(places_[row], k_of_chain_), 1), nest_.lanes());
+    if (!has_steps_) return operand(left_);
     return b_.splat(b_.load(nest_.instr(left_).slot, c_.add(places_[row], step), 1), nest_.lanes());
+  }
+
+  // A vector of the right operand in place.
+  ValueId right_vector(size_t q, ValueId step) {
+    if (!steps_right_) return operand(right_);
+    return b_.load(nest_.instr(right_).slot, c_.add(places_[q], step), nest_.lanes(), mask_of(q));
   }
 
   // An operand at the bound k, row and columns.
@@ -810,13 +921,17 @@ class Contraction {
   Panel packed_;                         // the whole right operand, from the current columns on
   bool has_steps_ = false;               // the left operand, see window_product.h
   int32_t steps_ = kNone;                // then
-  std::vector<ValueId> places_;          // of its rows in a tile
+  bool steps_right_ = false;             // or the right one
+  std::vector<ValueId> places_;          // of the rows of a tile, there or in the panel, or of its vectors
   std::optional<WindowTiles> windows_;   // where roles are turned
   bool packs_ = false, copies_ = false;  // the right operand: tile by tile, as a whole
   bool keeps_copy_ = false;              // from launch to launch
-  bool in_chains_ = false;               // all rows for each chain of k
-  int32_t sums_ = kNone;                 // [row][column] then
-  ValueId chain_begin_ = kNone, chain_end_ = kNone;
+  bool in_chains_ = false;               // all rows of some tiles of columns for each chain of k; then
+  bool packs_left_ = false;              // the left operand
+  int32_t sums_ = kNone;
+  int32_t chain_panel_ = kNone, left_panel_ = kNone;  // of the right operand, where it is not packed as a whole; of the left one
+  ValueId columns_sums_ = kNone;                      // where those of the current columns begin
+  ValueId chain_begin_ = kNone, chain_end_ = kNone, k_of_chain_ = kNone;
   CodeLengths lengths_;
   int64_t column_tiles_ = 1, lines_ = 1;  // lines_: groups of lines that a tile takes
   double ns_ = 0, pack_ns_ = 0;           // of an iteration
@@ -971,3 +1086,14 @@ ir::Kernel laid_out_contraction(ir::Kernel kernel, const ir::CpuTarget& target) 
 }
 
 }  // namespace tenon::passes::cpu
+
+namespace tenon::passes {
+
+bool product_goes_by_chains(const ir::CpuTarget& target, ir::DType dtype, int64_t depth, int64_t columns) {
+  if (!ir::product_in_chains(dtype, depth)) return false;
+  const int64_t lanes = target.vector_bits / (8 * ir::item_size(dtype)),
+                tile = int64_t{cpu::accumulators(target) / cpu::kLeastRows} * lanes;
+  return depth * std::min(columns, tile) * ir::item_size(dtype) > target.l2_bytes / 2;
+}
+
+}  // namespace tenon::passes

@@ -75,7 +75,7 @@ WindowTiles::WindowTiles(Context& c, const WindowProduct& product, const Factors
 
 // Where the packed weights of all k would leave the second cache, many rows use those of a chain.
 int64_t block_rows(const Context& c, int64_t panel_bytes, int tile_rows) {
-  constexpr int64_t kManyRows = 240;
+  constexpr int64_t kManyRows = 960;
   const int64_t least = std::lcm(int64_t{tile_rows}, int64_t{c.lanes});
   return panel_bytes <= c.target.l2_bytes / 2 ? least : std::max(kManyRows / least, int64_t{1}) * least;
 }
