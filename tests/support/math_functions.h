@@ -81,7 +81,7 @@ inline constexpr UnaryFunction kUnaryFunctions[] = {
     {ir::Op::Acosh, 0.51, 1.5, std::acosh, std::acosh},
     {ir::Op::Atanh, 0.51, 1, std::atanh, std::atanh},
     {ir::Op::Erf, 1, 1.5, std::erf, std::erf},
-    {ir::Op::Erfc, 3.2, 2, std::erfc, std::erfc},
+    {ir::Op::Erfc, 3.2, 2.2, std::erfc, std::erfc},
     {ir::Op::Gelu, 9, 3, normal_share<double>, normal_share<long double>},
     {ir::Op::Erfinv, 0.51, 3, inverse_erf<double>, inverse_erf<long double>},
     {ir::Op::Lgamma, 0.51, 6,
