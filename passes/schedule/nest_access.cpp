@@ -118,7 +118,7 @@ std::optional<Nest::LineRuns> Nest::line_runs(const Instr& in) const {
     position = x;
   }
   const bool one = step == 0;
-  if (!(step == 1 || one) || !position) return {};
+  if (!(step == 1 || (one && in.guards.empty())) || !position) return {};  // an element of a line that is guarded may not be there
   const int64_t most = 1 + (lanes_ - 2 + length) / length;
   if (most > (one ? kMostElements : kMostRuns)) return {};
   return LineRuns{*position, length, static_cast<int>(most), one};
