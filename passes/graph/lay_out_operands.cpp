@@ -20,8 +20,16 @@
 //   %w = strided %p ... : f32[32,64,3,3,28,28]     ->     %w = strided %s ... : f32[32,64,3,3,28,28]
 //   %d = reduce.sum (mul (reshape %w), %g) dims=[0,3]     %d = reduce.sum (mul (reshape %w), %g) dims=[0,3]
 //
+// So is a permuted value that a norm reads: its rows are several dims that do not lie one behind the other, and each reading would divide
+// their positions.
+//
+//   %p = permute %x [0,2,1] : f32[64,28,32]               %s = cast (permute %x [0,2,1])
+//   %m = div (reduce.sum %p dims=[1,2]), 896       ->     %m = div (reduce.sum %s dims=[1,2]), 896
+//   %c = sub %p, %m                                       %c = sub %s, %m
+//
 // No bit changes: halves are multiplied and added in float32 in any case.
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <variant>
 
@@ -112,7 +120,49 @@ NodeRef stored(const NodeRef& x, bool widens) {
   return copied(widens ? ir::cast(x, ir::DType::F32) : x);
 }
 
+// The permuted value that a node is the same elements of, or null.
+const Node* permuted(const Node* x) {
+  const auto passes = [](const Node& node) {
+    return node.op() == Op::Reshape || (node.op() == Op::Cast && node.dtype() != node.inputs()[0]->dtype());
+  };
+  while (passes(*x)) x = x->inputs()[0];
+  return x->op() == Op::Permute ? x : nullptr;
+}
+
+// Whether the last `count` elements are of dims that do not lie one behind the other before they are permuted.
+bool splits_rows(const Node& permute, int64_t count) {
+  const ir::Dims strides = ir::contiguous_strides(permute.inputs()[0]->shape());
+  int64_t taken = 1, whole = 0;  // elements; the stride of a dim in front of those taken, 0: any
+  for (size_t d = permute.shape().size(); d-- > 0 && taken < count;) {
+    if (permute.shape()[d] == 1) continue;
+    const int64_t stride = strides[permute.ints()[d]];
+    if (whole != 0 && stride != whole) return true;
+    taken *= permute.shape()[d];
+    whole = stride * permute.shape()[d];
+  }
+  return false;
+}
+
+// Permuted values whose split rows are summed, and read by others too.
+ir::NodeMap<bool> permuted_rows(const ir::Graph& graph) {
+  constexpr int64_t kLeast = 1 << 12;
+  ir::NodeMap<bool> result;
+  std::optional<Readers> readers;
+  for (const NodeRef& node : graph.nodes) {
+    if (node->op() != Op::Sum || node->numel() == 0) continue;
+    const Node* x = node->inputs()[0];
+    const Node* permute = permuted(x);
+    const int64_t reduced = static_cast<int64_t>(node->ints().size());
+    if (!permute || permute->numel() < kLeast || node->ints()[0] != x->rank() - reduced) continue;
+    if (!splits_rows(*permute, x->numel() / node->numel())) continue;
+    if (!readers) readers = readers_of(graph);
+    if (readers->at(x).size() > 1) result[permute] = true;
+  }
+  return result;
+}
+
 NodeRef laid_out(const Node& node, std::span<const NodeRef> operands) {
+  if (node.op() == Op::Permute) return copied(remake_as_is(node, operands));
   if (node.op() == Op::Sum) return summed(node, operands);
   const Node& dot = node;
   if (!widens_left(dot)) return ir::dot(stored(operands[0], false), operands[1]);
@@ -123,10 +173,11 @@ NodeRef laid_out(const Node& node, std::span<const NodeRef> operands) {
 }  // namespace
 
 ir::Graph lay_out_operands(const ir::Graph& graph, const ir::Targets& targets) {
+  const ir::NodeMap<bool> rows = permuted_rows(graph);
   const auto pays = [&](const Node& node) {
     const auto* target = std::get_if<ir::CpuTarget>(&ir::target_of(targets, node.device()));
     if (!target) return false;
-    return sums_places(node) || (node.op() == Op::Dot && (turns_left(node, *target) || widens_left(node)));
+    return rows.contains(&node) || sums_places(node) || (node.op() == Op::Dot && (turns_left(node, *target) || widens_left(node)));
   };
   return rebuild_some(graph, pays, laid_out);
 }

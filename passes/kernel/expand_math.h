@@ -137,6 +137,7 @@ struct ScaledExp {
 ScaledExp exp_parts(Pair x);
 Expr scale_by(Expr fraction, Expr shifter);  // fraction * 2^n, rounded once, through denormals
 Expr exp_normal(Pair x);                     // where the result and 2^n are normal numbers: |x| < 80 for f32
+Expr exp_normal(Expr x);                     // the same for f64
 Expr times_exp(Pair factor, Pair x);         // factor * exp(x) for f32, -104 < x <= 0 and factors from 2^-40 to 1
 // 2^k factor exp(-a^2/2) for f32, where that is a normal number, as the factor is; up: k at the place of the exponent.
 Expr times_exp_of_half_square(Expr factor, Expr a, Expr up);

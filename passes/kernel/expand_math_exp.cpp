@@ -29,19 +29,24 @@ Reduced reduce(Expr x, double shift) {
 }
 Reduced reduce(Expr x) { return reduce(x, shifter_constant(x)); }
 
-// P(r) in exp(r) = 1 + r + r^2 P(r); error of exp(r) 2^-61, for f32 2^-28 or, if finer, 2^-30.
+// P(r) in exp(r) = 1 + r + r^2 P(r); error of exp(r) 2^-57 or, if finer, 2^-61, for f32 2^-28 or 2^-30.
 Expr exp_tail(Expr r, bool finer = false) {
   if (is_single(r) && finer) {
     return polynomial(r, {0.5, 0.16666667, 0.041666266, 0.008333244, 0.0013946283, 0.00019930972});
   }
   if (is_single(r)) return polynomial(r, {0.5, 0.16666515, 0.041666582, 0.008369311, 0.0013921916});
+  if (!finer) {
+    return polynomial(r,
+                      {0.5, 0.16666666666666433, 0.041666666666603944, 0.008333333333499985, 0.0013888888926801245, 0.0001984126946634027,
+                       2.4801508675318588e-05, 2.7557640745246262e-06, 2.762519008385507e-07, 2.4978422828062102e-08});
+  }
   return polynomial(r,
                     {0.5, 0.16666666666666685, 0.04166666666666667, 0.008333333333316434, 0.0013888888888884245, 0.00019841269897825204,
                      2.4801587323319074e-05, 2.755723346103681e-06, 2.755727685216981e-07, 2.5112513450623892e-08, 2.0913244690944656e-09});
 }
 
 Expr exp_of_rest(Expr r, bool finer = false) { return fma(r, fma(r, exp_tail(r, finer), 1.0), 1.0); }
-Expr exp_fraction(const Reduced& t, bool finer = false) { return exp_of_rest(t.high + t.low, finer); }
+Expr exp_fraction(const Reduced& t, bool finer) { return exp_of_rest(t.high + t.low, finer); }
 
 // Beyond these the result is 0 or infinity; nan passes. 0 is reached from well below the least denormal
 // number: products near that take some processors forty times as long.
@@ -93,7 +98,7 @@ Expr exp_single(Expr x) {
 Expr exp(Expr x) {
   if (is_single(x)) return exp_single(x);
   const Reduced t = reduce(clamp_exponent(x));
-  return scale_by(exp_fraction(t), t.shifter);
+  return scale_by(exp_of_rest(fma(t.n, -kLn2.lo, t.high)), t.shifter);
 }
 
 // Without the second factor and the clamp: for x where 2^n is a normal number.
@@ -101,6 +106,11 @@ Expr exp_normal(Pair x) {
   Reduced t = reduce(x.hi);
   t.low = t.low + x.lo;
   return exp_fraction(t, true) * power_of_two(t.shifter, 0);
+}
+
+Expr exp_normal(Expr x) {
+  const Reduced t = reduce(x);
+  return exp_of_rest(fma(t.n, -kLn2.lo, t.high)) * power_of_two(t.shifter, 0);
 }
 
 // The power goes in by halves, so that the product is rounded once on its way to a denormal.
@@ -123,13 +133,14 @@ Expr times_exp_of_half_square(Expr factor, Expr a, Expr up) {
   return from_bits(to_bits(fma(factor, r * tail, factor)) + ((to_bits(shifted) << 23) + up));
 }
 
-// The rounded sum 1 + (r + r^2 P) leaves its error in lo; the input's low part multiplies the whole.
+// The rounded sum 1 + (r + r^2 P) leaves its error in lo; the input's low part multiplies the whole. The high part is a multiple of the
+// low one's last bit, so their sum is exact in either order.
 ScaledExp exp_parts(Pair x) {
   const Reduced t = reduce(clamp_exponent(x.hi));
-  const Pair r = two_sum(t.high, t.low + x.lo);
+  const Pair r = fast_two_sum(t.high, t.low + x.lo);
   const Expr square = r.hi * r.hi;
   const Pair sum = fast_two_sum(constant(r.hi, 1.0), r.hi);
-  const Expr rest = fma(square, exp_tail(r.hi), sum.lo) + fma(r.lo, r.hi, r.lo);
+  const Expr rest = fma(square, exp_tail(r.hi, true), sum.lo) + fma(r.lo, r.hi, r.lo);
   return {fast_two_sum(sum.hi, rest), t.shifter};
 }
 
@@ -220,7 +231,7 @@ static Expr sigmoid(Expr x) {
   // As PyTorch's: 0 where exp(-x) overflows.
   const Expr bounded = single ? select(x > -0x1.62e43p+6, min(x, 20.0), -104.0) : select(x > -0x1.62e42fefa39fp+9, min(x, 40.0), -746.0);
   const Reduced t = reduce(-away_from_zero(bounded), (single ? 0x1.8p23 : 0x1.8p52) - up);
-  const Expr lowered = from_bits(to_bits(exp_fraction(t)) + (t.shifter << f.mantissa));  // 2^-up exp(-x)
+  const Expr lowered = from_bits(to_bits(exp_fraction(t, false)) + (t.shifter << f.mantissa));  // 2^-up exp(-x)
   const Expr raised = 1.0 / (lowered + std::ldexp(1.0, -up));
   const Expr normal = to_bits(raised) - exponent * up, denormal = to_bits(raised + std::ldexp(1.0, least)) - exponent * (f.bias + least);
   return select(equal(x, x), from_bits(max(normal, denormal)), x);

@@ -52,13 +52,17 @@ Expr join(Expr k, Expr f, Expr low) {
   return fma(k, ln2.hi, f + fma(square, -0.5, rest));
 }
 
-// log(1 + f) * scale, with f - f^2/2 exact.
+// log(1 + f) * scale, as the product of f and the rest. The first of these and f^2 are exact as pairs.
 Pair scaled_log(Expr f, Real scale) {
-  const Pair square = two_product(f, f), start = fast_two_sum(f, square.hi * -0.5);
-  const Expr rest = fma(square.lo, -0.5, log_tail(f, square.hi));
-  const Pair sum = fast_two_sum(start.hi, start.lo + rest);
-  const Pair product = two_product(sum.hi, constant(f, scale.hi));
-  return {product.hi, product.lo + fma(sum.hi, scale.lo, sum.lo * scale.hi)};
+  const Pair square = two_product(f, f), product = two_product(f, constant(f, scale.hi));
+  const Expr tail = log_tail(f, square.hi), rest = fma(square.hi, -0.5, tail), rounding = fma(square.hi, -0.5, tail - rest);
+  return {product.hi, fma(rest, scale.hi, fma(fma(square.lo, -0.5, rounding), scale.hi, fma(f, scale.lo, product.lo)))};
+}
+
+// k * unit + fraction, where the product is 0 or the larger one.
+Expr add_exponent(Expr k, Real unit, Pair fraction) {
+  const Expr sum = fma(k, unit.hi, fraction.hi), low = fma(k, unit.hi, -sum) + fraction.hi;
+  return sum + (low + fma(k, unit.lo, fraction.lo));
 }
 
 }  // namespace
@@ -77,11 +81,8 @@ static Expr log2(Expr x) {
 
 static Expr log10(Expr x) {
   const Split t = split(x);
-  const Real log10_of_2 = real_for(x, {0.3010299956639812, -2.8037281277851704e-18});
   const Pair fraction = scaled_log(t.f, real_for(x, {0.4342944819032518, 1.098319650216765e-17}));
-  const Pair whole = two_product(t.k, constant(x, log10_of_2.hi));
-  const Pair sum = fast_two_sum(whole.hi, fraction.hi);
-  return with_log_limits(x, sum.hi + (sum.lo + (fma(t.k, log10_of_2.lo, whole.lo) + fraction.lo)));
+  return with_log_limits(x, add_exponent(t.k, real_for(x, {0.3010299956639812, -2.8037281277851704e-18}), fraction));
 }
 
 // 1 + x = 2^k (1 + f) with f = x 2^-k + (2^-k - 1) kept as a sum of two, so that no bit of a small x is lost.

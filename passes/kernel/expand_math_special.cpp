@@ -9,18 +9,22 @@ namespace {
 
 using ir::kInfinity;
 
-// erf(x) - x for |x| <= 1; error 2^-56 of erf.
-Expr erf_tail_double(Expr x) {
+// erf(x) - x for |x| <= 1, or 0.47; error 2^-57 of erf, or 2^-59.
+Expr erf_tail_double(Expr x, bool to_1 = false) {
   const Expr z = x * x;
-  return x * polynomial(z, {0.1283791670955126, -0.376126389031841, 0.11283791670971172, -0.02686617064805996, 0.005223977653114941,
-                            -0.0008548328567853064, 0.00012055387631047709, -1.4926922109984036e-05, 1.6481803352476511e-06,
-                            -1.6565949273128052e-07, 1.6078453884126842e-08, -1.67384776861348e-09, 1.4841275575276843e-10});
+  if (to_1) {
+    return x * polynomial(z, {0.12837916709551256, -0.3761263890318352, 0.11283791670944185, -0.02686617064311144, 0.005223977606118201,
+                              -0.0008548325929299091, 0.00012055293576376877, -1.4924712290809522e-05, 1.6447131419736117e-06,
+                              -1.6206312501034674e-07, 1.3710974565233476e-08, -7.77945691823603e-10});
+  }
+  return x * polynomial(z, {0.12837916709551256, -0.37612638903183643, 0.11283791670942214, -0.026866170639147254, 0.005223977486330943,
+                            -0.000854830882893833, 0.0001205393203475047, -1.4862536806169283e-05, 1.491479034646308e-06});
 }
 
 // factor erfc(a) for a >= 0.46: t = 1/(a + 2) is taken as a pair, and exp(-a^2) with a^2 as a pair.
 Expr erfc_beyond(Pair a, Term factor = 1.0) {
   const Expr bounded = min(a.hi, 28.0);
-  const Pair divisor = two_sum(bounded, constant(bounded, 2.0));
+  const Pair divisor = fast_two_sum(constant(bounded, 2.0), bounded);  // exact: 2 is a multiple of the other's last bit
   const Expr t = 1.0 / divisor.hi;
   const Expr t_low = t * (fma(-t, divisor.hi, 1.0) - t * (divisor.lo + a.lo));
   const Expr q = fma(t, -4.0, 1.0) - 4.0 * t_low;  // (a - 2)/(a + 2)
@@ -37,17 +41,14 @@ Expr erfc_beyond(Pair a, Term factor = 1.0) {
   return scale_by(fma(e.fraction.hi, value.hi, low) * factor, e.shifter);
 }
 
-// erfc(a) for a >= 1, to 2^-59 of erf: exp of a fit of its logarithm.
+// erfc(a) for a >= 1, to 2^-55 of erf: exp of a fit of its logarithm.
 Expr erfc_from_1(Expr a) {
   const Expr u = min(a, 5.95) - 1.0;
-  const Expr g =
-      polynomial(u, {-2.6389675142347917, -0.8431072563585091, -0.04156109804494096, 0.01003382540557308, -0.001977902756511492,
-                     0.0002373232325024704, 2.6275805028295658e-05, -2.7155027599748286e-05, 9.602999198231529e-06, -2.053441603666933e-06,
-                     1.3779781829766766e-07, 1.0059285245891553e-07, -5.339379255425759e-08, 1.5352036452354517e-08, -2.965316233129966e-09,
-                     3.8381723743347413e-10, -3.0248845904478855e-11, 1.0987444974056728e-12});
-  const Real first{-1.8496055099332482, -1.1145214635639343e-17};
-  const Expr exponent = fma(g, u, first.hi), rounding = fma(g, u, first.hi - exponent) + first.lo;
-  return exp_normal({exponent, rounding});
+  return exp_normal(
+      polynomial(u, {-1.8496055099332482, -2.638967514234789, -0.8431072563589133, -0.041561098033320365, 0.010033825252606725,
+                     -0.00197790161508663, 0.00023731785684581757, 2.6292844687788206e-05, -2.719291959585958e-05, 9.66375035220315e-06,
+                     -2.1248908377193943e-06, 2.0001388234277497e-07, 6.040597531436586e-08, -3.4254435816980245e-08, 8.737023848969883e-09,
+                     -1.3557390957840706e-09, 1.229851258770315e-10, -5.029295521875548e-12}));
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ Expr erfc_from_1(Expr a) {
 // x + x P(x^2) up to 1, for f32 up to 0.92; beyond it 1 - exp(Q(|x|)), Q a fit of log erfc. Past 5.95 and 4 the result is 1.
 static Expr erf(Expr x) {
   const Expr a = abs(x);
-  if (!is_single(x)) return select(a < 1.0, x + erf_tail_double(x), with_sign_of(1.0 - erfc_from_1(a), x));
+  if (!is_single(x)) return select(a < 1.0, x + erf_tail_double(x, true), with_sign_of(1.0 - erfc_from_1(a), x));
   const Expr root = zero_if_tiny(x), z = root * root;
   const Expr small = fma(x, polynomial(z, {0.12837917, -0.37612632, 0.11283697, -0.0268601, 0.0052032904, -0.00081696134, 8.48095e-05}), x);
   const Expr t = min(abs(root), 4.0);

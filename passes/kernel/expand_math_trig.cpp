@@ -57,14 +57,14 @@ Turn quarter_turns_near(Expr x) {
 }
 
 // An f64 below 2^27 has less than 2^27 quarter turns n. Of pi/2 = p1 + p2 + p3, p1 is the nearest f64: x - n p1 is exact, for it is a
-// multiple of 2^-53 and below 1; n p2 is exact as a pair.
+// multiple of 2^-53 and below 1; n p2 is exact as a pair, whose last bit divides that difference, so that their sum is exact too.
 constexpr double kNearDouble = 0x1p27;
 
 Turn quarter_turns_near_double(Expr x) {
   constexpr double p3 = -1.4973849048591833e-33;
   const Expr shifted = fma(x, 0x1.45f306dc9c883p-1, kShift), n = shifted - kShift;
   const Pair second = two_product(n, constant(x, kHalfPi.lo));
-  const Pair r = two_sum(fma(n, -kHalfPi.hi, x), -second.hi);
+  const Pair r = fast_two_sum(fma(n, -kHalfPi.hi, x), -second.hi);
   return {{r.hi, r.lo - fma(n, p3, second.lo)}, to_bits(shifted)};
 }
 
@@ -204,6 +204,9 @@ Expr angle_from(Pair base, Expr angle, Expr tail) {
   return difference.hi + (difference.lo + (base.lo - tail));
 }
 
+// 1/x to some 23 bits, of normal float32: a division of float64 takes three times as long.
+Expr brief_inverse(Expr x) { return cast(1.0 / cast(x, DType::F32), x.dtype()); }
+
 // For |x| > 1/2: asin|x| = pi/2 - 2 asin(s), s = sqrt((1 - |x|)/2).
 struct ArcSine {
   Expr inner;     // |x| <= 1/2
@@ -214,7 +217,7 @@ struct ArcSine {
 ArcSine arc_sine(Expr x) {
   const Expr a = abs(x), inner = a <= 0.5, root = zero_if_tiny(x);
   const Expr z = select(inner, root * root, fma(a, -0.5, 0.5));
-  const Expr s = sqrt(z), s_low = fma(-s, s, z) / fma(s, 2.0, 0x1p-100);
+  const Expr s = sqrt(z), s_low = fma(-s, s, z) * brief_inverse(fma(s, 2.0, 0x1p-100));
   const Expr r = asin_tail(z);
   return {inner, select(inner, x, s + s), select(inner, root * r, 2.0 * fma(s, r, s_low))};
 }
@@ -255,11 +258,14 @@ Octant octant(Expr y, Expr x, bool brief) {
   Expr bottom = select(near_x, x, select(near_y, y, sum.hi));
   bottom = select(equal(bottom, 0.0), 1.0, bottom);
   const Expr count = select(near_x, 0.0, select_constant(near_y, x, 2.0, 1.0));
-  const Expr t = top / bottom;
-  if (brief) return {count, {t, constant(t, 0.0)}};
+  if (brief) {
+    const Expr t = top / bottom;
+    return {count, {t, constant(t, 0.0)}};
+  }
+  const Expr inverse = 1.0 / bottom, t = top * inverse;
   const Expr middle = equal(count, 1.0);
   const Expr rounding = fma(-t, select(middle, sum.lo, constant(t, 0.0)), select(middle, difference.lo, constant(t, 0.0)));
-  return {count, {t, (fma(-t, bottom, top) + rounding) / bottom}};
+  return {count, {t, (fma(-t, bottom, top) + rounding) * inverse}};
 }
 
 // atan(t) - t, |t| <= tan(pi/8), to 2^-59, or 2^-35 for results that become f32.

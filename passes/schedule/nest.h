@@ -120,8 +120,8 @@ class Nest {
   };
   // The size parameters of one index: its terms' coefficients by number, then these. Those of a load or store: the bounds
   // of its guards, then the size of its buffer.
-  static constexpr int kSlots = 64, kLength = 60, kScale = 61, kLaneStride = 62, kConstantPart = 63, kNumel = 63;
-  static constexpr size_t kMostTerms = kLength;
+  static constexpr int kSlots = 64, kLast = 59, kLength = 60, kScale = 61, kLaneStride = 62, kConstantPart = 63, kNumel = 63;
+  static constexpr size_t kMostTerms = kLast;
 
   static constexpr int64_t key_of(Kind kind, int64_t key) { return static_cast<int64_t>(kind) << 58 | key; }
   // The innermost scope's; null if there is none.
@@ -181,11 +181,12 @@ class Nest {
   ValueId load_clamped(const Instr& instr, ValueId at, ValueId numel);
   ValueId load_at(Value v, ValueId mask);
   // Lanes that are neighbours within lines: an index that grows by 1 with a position x along the lanes, but where x passes multiples of
-  // `length`, as in x mod 14 + 16 * (x / 14).
+  // `length`, as in x mod 14 + 16 * (x / 14); or lanes of a line that have one element, as in x / 14.
   struct LineRuns {
     Index position;
     int64_t length;
     int most;  // runs that the lanes of a vector may have
+    bool one;  // element a line
   };
   struct Run {
     ValueId lanes;   // a mask; kAlways: all

@@ -101,7 +101,7 @@ ValueId Nest::scale_of(const Instr& in) { return builder_.size(coefficient_slot(
 
 // Lines so short that a vector would take more of them are gathered.
 std::optional<Nest::LineRuns> Nest::line_runs(const Instr& in) const {
-  constexpr int64_t kMostRuns = 4;
+  constexpr int64_t kMostRuns = 4, kMostElements = 2;
   if (in.op == Op::IndexOf || in.scale != 0 || ir::item_size(kernel_.buffer(in.slot).dtype) < least_item_of_lines_) return {};
   int64_t step = 0, length = 0;  // within a line; of a line
   std::optional<Index> position;
@@ -117,9 +117,11 @@ std::optional<Nest::LineRuns> Nest::line_runs(const Instr& in) const {
     length = shorter;
     position = x;
   }
-  if (step != 1 || !position) return {};
+  const bool one = step == 0;
+  if (!(step == 1 || (one && in.guards.empty())) || !position) return {};  // an element of a line that is guarded may not be there
   const int64_t most = 1 + (lanes_ - 2 + length) / length;
-  return most <= kMostRuns ? std::optional(LineRuns{*position, length, static_cast<int>(most)}) : std::nullopt;
+  if (most > (one ? kMostElements : kMostRuns)) return {};
+  return LineRuns{*position, length, static_cast<int>(most), one};
 }
 
 // Run 0 has what is left of the first lane's line; the lanes of the others are those of the lines behind it.
@@ -138,8 +140,13 @@ Nest::Run Nest::run(const Instr& in, const LineRuns& runs, int number) {
   const ValueId lanes = number + 1 == runs.most ? from : both(from, before(number + 1));
   ValueId offset = kNone;
   if (number > 0) {  // the sum of the terms there, less that at the first lane, less the lanes in between
-    const ValueId begin = begin_of(number), there = builder_.op(Op::Add, {first, begin});
-    offset = builder_.op(Op::Sub, {literal(0), begin});
+    const ValueId begin = begin_of(number);
+    ValueId there = builder_.op(Op::Add, {first, begin});
+    if (runs.one) {  // also if no lane is there
+      const ValueId last = builder_.size(coefficient_slot(index, kLast, runs.position.bounds().hi));
+      there = builder_.op(Op::Min, {there, last});
+    }
+    offset = runs.one ? literal(0) : builder_.op(Op::Sub, {literal(0), begin});
     for (size_t t = 0; t < in.index.terms().size(); ++t) {
       const Index::Term& term = in.index.terms()[t];
       if (term.axis >= 0 ? term.axis != lane_axis_ : !term.inner_index().depends_on(lane_axis_)) continue;
@@ -153,7 +160,7 @@ Nest::Run Nest::run(const Instr& in, const LineRuns& runs, int number) {
   return {note(Kind::RunLanes, key, lanes), offset};
 }
 
-// Each run is accessed as if the line went on as the first lane's does, under a mask:
+// Each run of neighbours is accessed as if the line went on as the first lane's does, under a mask:
 //
 //   lanes     0 .. 9 | 10 .. 15         x mod 14 + 16 * (x / 14), the first lane is at 4 of its line
 //   %a = load x[%at]      mask lanes < 10
@@ -175,7 +182,8 @@ ValueId Nest::load_at(Value v, ValueId mask) {
     if (!runs) return builder_.gather(in.slot, places(in), mask);
     ValueId result = kNone;
     each_run(in, *runs, mask, [&](const Run& run, ValueId place, ValueId masked) {
-      const ValueId loaded = builder_.load(in.slot, place, lanes_, masked);
+      const ValueId loaded =
+          runs->one ? builder_.splat(builder_.load(in.slot, place, 1), lanes_) : builder_.load(in.slot, place, lanes_, masked);
       result = result < 0 ? loaded : builder_.op(Op::Where, {run.lanes, loaded, result});
     });
     return result;
@@ -340,7 +348,7 @@ void Nest::store(Value v) {
   }
   ValueId value = vector(in.args[0]), mask = both(mask_, inside);
   Index::Stride stride = lane_stride(in);
-  if (const std::optional<LineRuns> runs = stride.ok ? std::nullopt : line_runs(in)) {
+  if (const std::optional<LineRuns> runs = stride.ok ? std::nullopt : line_runs(in); runs && !runs->one) {
     each_run(in, *runs, mask, [&](const Run&, ValueId place, ValueId masked) { builder_.store(in.slot, place, value, masked); });
   } else if (!stride.ok) {
     builder_.scatter(in.slot, places(in), value, mask);

@@ -416,7 +416,8 @@ void run_select(const ir::Call& call, void* const* buffers, const uint64_t*) {
   const SortedLines sorted(call.node(), buffers);
   const int64_t count = sorted.lines.count, bytes = count * ir::item_size(sorted.dtype);
   const bool least = sorted.ranks.first + sorted.ranks.count <= kMinima;
-  if (count <= kShort || (bytes <= kSortedBytes && !least) || sorted.ranks.count * 2 >= count) return sort_lines(sorted);
+  const bool many = sorted.ranks.count * (count <= kPartition ? 4 : 2) >= count;  // that are wanted: they would be sorted anyway
+  if (count <= kShort || (bytes <= kSortedBytes && !least) || many) return sort_lines(sorted);
   with_key_and_place(sorted.dtype, sorted.lines.count,
                      [&](auto key, auto place) { Selector<decltype(key), decltype(place)>(sorted).run(); });
 }

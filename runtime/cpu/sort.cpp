@@ -1,13 +1,17 @@
 // Stable sorting of lines, by the keys of sort_keys.h, each beside its place in the line.
 //
-// Short lines: insertion sort. Longer ones: radix sort from the lowest byte of the key up, one histogram of
+// Many short lines: several side by side, by a network of exchanges (Batcher's merge exchange; Knuth, The Art of Computer Programming,
+// volume 3, 5.2.2, algorithm M), whose steps are vectors across the lines. Few short ones, and short ones of 64 bits: insertion sort.
+// Longer ones: radix sort from the lowest byte of the key up, one histogram of
 // all bytes first, so that a byte that is the same everywhere costs nothing. Lines run in parallel; a line
 // that is alone and long is cut into pieces, which count their bytes apart and know from all the counts where
 // theirs go (Zagha and Blelloch, "Radix sort for vector multiprocessors", 1991).
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/cpu/routines.h"
@@ -18,6 +22,7 @@ namespace tenon::runtime {
 namespace {
 
 constexpr int64_t kInsertion = 40;   // lines up to this long
+constexpr int64_t kSides = 32;       // of which so many are sorted side by side
 constexpr int64_t kPiece = 1 << 16;  // least elements of a piece of a line
 constexpr int64_t kGrain = 1 << 13;  // elements of lines that a thread takes at a time
 
@@ -36,6 +41,9 @@ class Sorter : SortedLines {
       Scratch scratch(lines.count);
       for (int64_t line = 0; line < lines.lines(); ++line) sort_in_pieces(line, pieces, scratch);
       return;
+    }
+    if constexpr (sizeof(Key) <= 4) {
+      if (lines.count <= kInsertion && lines.lines() >= kSides) return sort_sides();
     }
     pool.parallel_for(lines.lines(), std::max<int64_t>(1, kGrain / lines.count), [&](int64_t begin, int64_t end, int) {
       Scratch scratch(lines.count);
@@ -83,6 +91,80 @@ class Sorter : SortedLines {
       int64_t hole = i;
       for (; hole > 0 && item.key < items[hole - 1].key; --hole) items[hole] = items[hole - 1];
       items[hole] = item;
+    }
+  }
+
+  // --- short lines side by side
+
+  // A key and behind it the place, which tells equal ones apart.
+  using Cell = std::conditional_t<sizeof(Key) <= 2, int32_t, int64_t>;
+  static constexpr int kPlaceBits = 8;
+  struct Sides {
+    Cell cells[kInsertion][kSides];
+  };
+
+  void sort_sides() const {
+    const int64_t blocks = (lines.lines() + kSides - 1) / kSides;
+    ThreadPool::global().parallel_for(blocks, std::max<int64_t>(1, kGrain / (kSides * lines.count)), [&](int64_t begin, int64_t end, int) {
+      Sides sides;
+      for (int64_t block = begin; block < end; ++block) sort_block(block * kSides, sides);
+    });
+  }
+
+  // Of `filled` lines from one on, without a division for each; and copies of the last.
+  static void first_elements(const Lines& of, int64_t line, int64_t filled, int64_t* first) {
+    int64_t inner = line % of.stride, at = of.first(line);
+    for (int64_t s = 0; s < kSides; ++s) {
+      first[s] = at;
+      if (s + 1 >= filled) continue;
+      ++at;
+      if (++inner < of.stride) continue;
+      inner = 0;
+      at += (of.count - 1) * of.stride;
+    }
+  }
+
+  // Behind the last line stand copies of it, which are not written.
+  void sort_block(int64_t first_line, Sides& sides) const {
+    const int64_t count = lines.count, filled = std::min(kSides, lines.lines() - first_line);
+    int64_t from[kSides];
+    first_elements(lines, first_line, filled, from);
+    vectorised([&, by = order, step = lines.stride]() TENON_INLINE {
+      for (int64_t i = 0; i < count; ++i) {
+        const auto* at = static_cast<const Key*>(x) + i * step;
+        Key bits[kSides];  // side by side first: then keys are vectors
+        for (int64_t s = 0; s < kSides; ++s) bits[s] = at[from[s]];
+        for (int64_t s = 0; s < kSides; ++s) sides.cells[i][s] = (static_cast<Cell>(by.key(bits[s])) << kPlaceBits) | static_cast<Cell>(i);
+      }
+      merge_exchange(sides, count);
+    });
+    first_elements(results, first_line, filled, from);
+    for (int64_t r = 0; r < ranks.count; ++r) {
+      for (int64_t s = 0; s < filled; ++s)
+        result[from[s] + r * results.stride] = sides.cells[ranks.first + r][s] & ((Cell{1} << kPlaceBits) - 1);
+    }
+  }
+
+  TENON_INLINE static void merge_exchange(Sides& sides, int64_t count) {
+    const auto top = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count)) / 2);
+    for (int64_t p = top; p > 0; p /= 2) {
+      int64_t distance = p, part = 0;
+      for (int64_t q = top;; q /= 2) {
+        for (int64_t i = 0; i + distance < count; ++i) {
+          if ((i & p) == part) exchange(sides.cells[i], sides.cells[i + distance]);
+        }
+        if (q == p) break;
+        distance = q - p;
+        part = p;
+      }
+    }
+  }
+
+  TENON_INLINE static void exchange(Cell* __restrict low, Cell* __restrict high) {
+    for (int64_t s = 0; s < kSides; ++s) {
+      const Cell a = low[s], b = high[s];
+      low[s] = a < b ? a : b;
+      high[s] = a < b ? b : a;
     }
   }
 

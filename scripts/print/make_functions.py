@@ -519,7 +519,8 @@ def test_entry(row, in_place):
     if in_place:
         call = f"{given['self']}.{in_place_name(row)}({', '.join(given[p.name] for p in parameters if p is not row.itself)})"
     else:
-        call = f"tenon::{row.name}({', '.join(given[p.name] for p in parameters)})"
+        scope = row.scope + "::" if row.scope else ""
+        call = f"tenon::{scope}{row.name}({', '.join(given[p.name] for p in parameters)})"
     if not in_place and row.result[0] == "(":
         names = [p.partition(" ")[2] for p in parts(row.result[1:-1])]
         listed = "{" + ", ".join(f'"{n}"' for n in names) + "}" if all(names) else "{}"
@@ -533,10 +534,11 @@ def test_entry(row, in_place):
 def test_calls(table):
     entries = {}
     for row in table.rows:
-        if row.scope or row.result == "ScalarType":
+        if row.result == "ScalarType":
             continue
         if "function" in row.forms and row.section != IN_PLACE and not row.name.endswith("_"):
-            entries.setdefault(row.name, []).append(test_entry(row, False))
+            name = row.scope.replace("::", ".") + "." + row.name if row.scope else row.name
+            entries.setdefault(name, []).append(test_entry(row, False))
         if is_method_in_place(row):
             entries.setdefault(in_place_name(row), []).append(test_entry(row, True))
     out = [PRINTED + """// The tests' calls of public functions and of methods in place, by name: the overloads in the order of the table.

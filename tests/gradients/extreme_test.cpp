@@ -34,7 +34,6 @@ const std::map<std::string, std::pair<int64_t, std::string>> kKnown = {
     {"x0.prod(1)", {6, "scans from both ends: the product of the others, where PyTorch divides infinities"}},
     {"x0.cumprod(1)", {4, "as prod"}},
     {"x0.var(1)", {5, "squares beyond float64: nan, in PyTorch inf"}},
-    {"F.pdist(x0)", {5, "beyond float64, and at infinite distances"}},
     {"x0.logcumsumexp(1)", {4, "at infinities and where exp overflows"}},
     {"x0.norm(p=float('inf'), dim=1)", {3, "a nan in the row: nan, in PyTorch 0"}},
     {"F.softshrink(x0)", {1, "at nan: 0, in PyTorch 1"}},

@@ -31,6 +31,17 @@ TEST_CASE("distances have gradients, also where points are equal") {
   CHECK(autograd::gradgradcheck(distances, {x, y}));
 }
 
+TEST_CASE("means of windows of different sizes have gradients, of fewer windows than elements and of more") {
+  const Tensor x = rand({2, 2, 5, 7}, TensorOptions(kDouble).requires_grad(true));
+  for (const int64_t rows : {2, 3, 5, 8}) {
+    CAPTURE(rows);
+    const auto pooled = [&](const Tensor& v) { return adaptive_avg_pool2d(v, {rows, 4}); };
+    CHECK(autograd::gradcheck(pooled, x));
+    CHECK(autograd::gradgradcheck(pooled, x));
+  }
+  CHECK(autograd::grad({adaptive_avg_pool2d(x, {0, 4}).sum()}, {x})[0].eq(0).all().item<bool>());
+}
+
 TEST_CASE("distances of points far from 0 are those of their differences, and so are the gradients") {
   const Tensor x = rand({40, 3}) + 1000, y = x + 1 / 64.0, away = full({40, 3}, 1 / 64.0).norm(2.0, 1);
   CHECK(cdist(x, y).diagonal().equal(away));

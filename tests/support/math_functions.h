@@ -91,7 +91,7 @@ inline constexpr UnaryFunction kUnaryFunctions[] = {
     {ir::Op::Acosh, 0.51, 1.5, std::acosh, std::acosh},
     {ir::Op::Atanh, 0.51, 1, std::atanh, std::atanh},
     {ir::Op::Erf, 1, 1.5, std::erf, std::erf},
-    {ir::Op::Erfc, 3.2, 2, std::erfc, std::erfc},
+    {ir::Op::Erfc, 3.2, 2.2, std::erfc, std::erfc},
     {ir::Op::Gelu, 9, 3, normal_share<double>, normal_share<long double>},
     {ir::Op::GeluGrad, 4, 3, normal_share_slope<double>, normal_share_slope<long double>, 0x1p-3, 0x1p-2},
     {ir::Op::Erfinv, 0.51, 3, inverse_erf<double>, inverse_erf<long double>},

@@ -71,12 +71,17 @@ Tensor squares_of_rows(const Tensor& apart) {
   return record(ir::reshape(ir::dot(ir::reshape(d, row), ir::reshape(d, column)), result));
 }
 
-// Where a distance is 0, so is its gradient. The differences are taken the other way round, so that they are no values of the distances
+// Each distance's gradient by the distance. Where that is 0, so is this.
+Tensor per_distance(GradCall& c) {
+  const Tensor distance = c.output(), zero = distance == 0;
+  return where(zero, 0, div(c.grad(), where(zero, 1, distance)));
+}
+
+// The differences are taken the other way round, so that they are no values of the distances
 // too, which a kernel would have to store for another.
 void euclidean_gradient(GradCall& c) {
-  const Tensor a = c.operand(0), b = c.operand(1), distance = c.output(), zero = distance == 0;
-  const Tensor weights = where(zero, 0, div(c.grad(), where(zero, 1, distance)));
-  const Tensor g = mul(unsqueeze(weights, -1), sub(unsqueeze(b, -3), unsqueeze(a, -2)));
+  const Tensor a = c.operand(0), b = c.operand(1);
+  const Tensor g = mul(unsqueeze(per_distance(c), -1), sub(unsqueeze(b, -3), unsqueeze(a, -2)));
   c.give(0, gradient_for(a, -sum(g, -2)));
   c.give(1, gradient_for(b, sum(g, -3)));
 }
@@ -116,6 +121,53 @@ Tensor cdist(const Operand& x1, const Operand& x2, double p, optional<int64_t> c
   return tiled ? sqrt(squares_of_rows(apart)) : distance(apart, p);
 }
 
+namespace {
+Expr counted(const Dims& shape, int64_t dim) { return cast(Expr{iota_node(shape, dim)}, DType::F64); }
+Expr place(const Expr& x) { return cast(x, DType::I64); }
+
+// The pairs (i, j) of n rows with i < j lie one behind the other: that of row i and column j is pair_row(i) + j. (A float64 counts whole
+// numbers below 2^53, and a vector of it is multiplied faster than one of integers.)
+Expr pair_row(const Expr& i, int64_t n) { return i * ((static_cast<double>(n) - 1.5) - 0.5 * i) - 1.0; }
+
+// Row and column of each pair. The root meets the whole number at which a row begins within 1/(2n), far from where it would round.
+std::pair<Expr, Expr> pairs(int64_t n) {
+  const Expr k = counted({n * (n - 1) / 2}, 0);
+  const double half = static_cast<double>(n) - 0.5;
+  const Expr i = floor(half - sqrt(half * half - 1.0 - 2.0 * k));
+  return {i, k - pair_row(i, n)};
+}
+
+// The elements of a square matrix that lie above its diagonal.
+Tensor above_diagonal(const Tensor& x) {
+  GradScope scope("IndexSelectBackward0", x);
+  const int64_t n = x.size(0);
+  const auto [i, j] = pairs(n);
+  return record(ir::gather(ir::reshape(node_of(x), Dims{n * n}), place(i * static_cast<double>(n) + j).node, 0));
+}
+
+// The square matrix that has these elements above its diagonal, and 0 elsewhere.
+Tensor matrix_above(const Tensor& above, int64_t n) {
+  GradScope scope("IndexSelectBackward0", above);
+  const Expr i = counted({n, n}, 0), j = counted({n, n}, 1), is_above = i < j;
+  const Expr at = place(select(is_above, pair_row(i, n) + j, number(i, 0.0)));
+  const Expr element{ir::reshape(ir::gather(node_of(above), ir::reshape(at.node, Dims{n * n}), 0), Dims{n, n})};
+  return record(select(is_above, element, number(element, 0.0)).node);
+}
+
+void greatest_pair_gradient(GradCall& c) {
+  const Tensor rows = c.operand(0);
+  const auto [i, j] = pairs(rows.size(0));
+  const Tensor first = record(place(i).node), second = record(place(j).node);
+  const Tensor g = greatest_gradient(sub(index_select(rows, 0, first), index_select(rows, 0, second)), c.output(), c.grad());
+  c.give(0, index_add(index_add(zeros_like(rows), 0, first, g), 0, second, -g));
+}
+
+void euclidean_pair_gradient(GradCall& c) {
+  const Tensor rows = c.operand(0), above = matrix_above(per_distance(c), rows.size(0)), weights = add(above, above.t());
+  c.give(0, -sum(mul(unsqueeze(weights, -1), sub(unsqueeze(rows, -3), unsqueeze(rows, -2))), -2));
+}
+}  // namespace
+
 Tensor pdist(const Operand& x, double p) {
   GradScope scope("PdistBackward0", x);
   scope.saves(reads_operand(0) | kReadsOutput);
@@ -128,18 +180,11 @@ Tensor pdist(const Operand& x, double p) {
   check(n < (int64_t{1} << 31), "pdist: too many rows");
   if (n < 2) return empty({0}, x.options());
   check_wide("pdist", x);
-  std::vector<int64_t> above;
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = i + 1; j < n; ++j) above.push_back(i * n + j);
-  }
-  if (std::isinf(p))
-    scope.rule(reads_operand(0) | kReadsOutput, [above, n](GradCall& c) {
-      const Tensor rows = c.operand(0), place = tensor(above, rows.options().dtype(kLong).requires_grad(false));
-      const Tensor first = floor_divide(place, n), second = remainder(place, n);
-      const Tensor g = greatest_gradient(sub(index_select(rows, 0, first), index_select(rows, 0, second)), c.output(), c.grad());
-      c.give(0, index_add(index_add(zeros_like(rows), 0, first, g), 0, second, -g));
-    });
-  return index_select(reshape(distance(sub(unsqueeze(x, 1), unsqueeze(x, 0)), p), {n * n}), 0, tensor(above));
+  const bool tiled = p == 2 && x.numel() > 0;
+  if (std::isinf(p)) scope.rule(reads_operand(0) | kReadsOutput, greatest_pair_gradient);
+  if (tiled) scope.rule(reads_operand(0) | kReadsOutput, euclidean_pair_gradient);
+  const Tensor apart = sub(unsqueeze(x, 1), unsqueeze(x, 0));
+  return above_diagonal(tiled ? sqrt(squares_of_rows(apart)) : distance(apart, p));
 }
 
 }  // namespace tenon

@@ -252,24 +252,31 @@ struct Gathered {
   Expr where;   // its index in the input's dim
 };
 
+// A line's values along one dim of a shape; `dims` of them together.
+Expr along(const Expr& line, const Dims& shape, size_t dim, size_t dims = 1) {
+  Dims lined(shape.size() - dim, 1);
+  std::copy_n(line.shape().begin(), dims, lined.begin());
+  return broadcast(Expr{ir::reshape(line.node, lined)}, shape);
+}
+
 // The windows along one dim, each as wide as the widest.
 Gathered gather_windows(const NodeRef& x, size_t dim, int64_t out) {
   const int64_t in = x->shape()[dim];
   int64_t widest = 0;
   for (int64_t i = 0; i < out; ++i) widest = std::max(widest, end_of(i, in, out) - start_of(i, in, out));
-  Dims shape = x->shape();
+  Dims shape = x->shape(), flat = x->shape();
   shape[dim] = out;
   shape.insert(dim + 1, widest);
+  flat[dim] = out * widest;
   checked_numel(ref(shape));
-  const Expr i = position(shape, dim), k = position(shape, dim + 1);
+  const Dims windows{out, widest};
+  const Expr i = position(windows, 0), k = position(windows, 1);
   const Expr start = i * integer(i, in) / integer(i, out);
   const Expr end = ((i + integer(i, 1)) * integer(i, in) + integer(i, out - 1)) / integer(i, out);
-  const Expr inside = start + k < end;
   const Expr where = apply(Op::Min, start + k, integer(i, in - 1));
-  Dims flat = x->shape();
-  flat[dim] = out * widest;
-  const NodeRef values = ir::gather(x, ir::reshape(where.node, flat), static_cast<int64_t>(dim));
-  return {{ir::reshape(values, shape)}, inside, where};
+  const Expr index = along({ir::reshape(where.node, Dims{out * widest})}, flat, dim);
+  const NodeRef values = ir::gather(x, index.node, static_cast<int64_t>(dim));
+  return {{ir::reshape(values, shape)}, along(start + k < end, shape, dim, 2), along(where, shape, dim, 2)};
 }
 
 NodeRef without_dim(const NodeRef& x, size_t dim) {
@@ -280,6 +287,47 @@ NodeRef without_dim(const NodeRef& x, size_t dim) {
 
 NodeRef reduce_dim(Op op, const Expr& x, size_t dim) { return without_dim(ir::reduce(op, x.node, Dims{static_cast<int64_t>(dim)}), dim); }
 
+// The sums of windows, along the dims from `lead` on.
+NodeRef window_sums(NodeRef x, size_t lead, const Dims& output) {
+  for (size_t d = 0; d < output.size(); ++d) {
+    const Gathered g = gather_windows(x, lead + d, output[d]);
+    x = reduce_dim(Op::Sum, select(g.inside, g.values, number(g.values, 0.0)), lead + d + 1);
+  }
+  return x;
+}
+
+// How many elements each window has.
+Expr window_counts(const Dims& result, size_t lead, const Dims& input) {
+  Expr count = integer(position(result, 0), 1);
+  for (size_t d = lead; d < result.size(); ++d) {
+    const Expr i = position(Dims{result[d]}, 0), in = integer(i, input[d]), out = integer(i, result[d]);
+    count = count * along(((i + integer(i, 1)) * in + integer(i, result[d] - 1)) / out - i * in / out, result, d);
+  }
+  return count;
+}
+
+Dims last_of(const Dims& dims, size_t count) { return Dims(span_of({dims.data() + dims.size() - count, count})); }
+Tensor adaptive_average(const Adaptive& a);
+
+// The gradient of the means of windows. Position p lies in those windows that would be its own if the output were pooled to the input's
+// size: from floor(p * out / in) to ceil((p + 1) * out / in).
+Tensor adaptive_average_gradient(const char* name, const Tensor& grad, const Dims& input, size_t dims) {
+  GradScope scope("AdaptiveAvgPool2DBackwardBackward0", grad);
+  const ScalarType type = grad.scalar_type();
+  const Dims output = last_of(dims_of(grad.sizes()), dims);
+  scope.rule(kReadsNothing, [name, output](GradCall& c) { c.give(0, adaptive_average({name, c.grad(), output})); });
+  const Expr g = formula_operand(grad, type);
+  const Expr share = g / cast(window_counts(g.shape(), g.shape().size() - dims, input), g.dtype());
+  return record_as({window_sums(share.node, input.size() - dims, last_of(input, dims))}, type);
+}
+
+void set_adaptive_average_rule(GradScope& scope, const Adaptive& a) {
+  if (a.regular() || std::ranges::count(a.output, 0) > 0 || a.input.numel() == 0) return;
+  scope.rule(kReadsNothing, [name = a.name, input = dims_of(a.input.sizes()), dims = a.dims()](GradCall& c) {
+    c.give(0, adaptive_average_gradient(name, c.grad(), input, dims));
+  });
+}
+
 Tensor adaptive_average(const Adaptive& a) {
   const ScalarType type = a.input.scalar_type();
   check<NotImplementedError>(a.input.is_floating_point(), "\"adaptive_avg_pool2d_cpu\" not implemented for '", type, "'");
@@ -287,18 +335,8 @@ Tensor adaptive_average(const Adaptive& a) {
   Dims result(span_of({a.input.sizes().data(), a.lead()}));
   result.append(a.output.data(), a.output.size());
   if (checked_numel(ref(result)) == 0) return record(constant_node(ir::constant(ir_type(type), int64_t{0}), result));
-  NodeRef sum = formula_operand(a.input, type).node;
-  for (size_t d = 0; d < a.dims(); ++d) {
-    const Gathered g = gather_windows(sum, a.lead() + d, a.output[d]);
-    sum = reduce_dim(Op::Sum, select(g.inside, g.values, number(g.values, 0.0)), a.lead() + d + 1);
-  }
-  Expr count = integer(position(result, 0), 1);
-  for (size_t d = 0; d < a.dims(); ++d) {
-    const Expr i = position(result, a.lead() + d);
-    const Expr in = integer(i, a.in(d)), out = integer(i, a.output[d]);
-    count = count * (((i + integer(i, 1)) * in + integer(i, a.output[d] - 1)) / out - i * in / out);
-  }
-  return record_as(Expr{sum} / cast(count, sum->dtype()), type);
+  const Expr sum{window_sums(formula_operand(a.input, type).node, a.lead(), a.output)};
+  return record_as(sum / cast(window_counts(result, a.lead(), dims_of(a.input.sizes())), sum.dtype()), type);
 }
 
 // The index of the maximum is found dim by dim, from the last: where along it, then, among those, which row.
@@ -362,7 +400,9 @@ constexpr const char* kAdaptiveAvgPoolGrad[] = {"SqueezeBackward1", "AdaptiveAvg
     GradScope scope(whole ? "MeanBackward1" : kAdaptiveAvgPoolGrad[count - 1], self);                                                \
     if (!whole) scope.derivative_reads(reads_operand(0));                                                                            \
     scope.saves(whole ? kReadsNothing : reads_operand(0));                                                                           \
-    return adaptive_average(make_adaptive("adaptive_avg_pool" #dims, self, count, output_size));                                     \
+    const Adaptive pool = make_adaptive("adaptive_avg_pool" #dims, self, count, output_size);                                        \
+    set_adaptive_average_rule(scope, pool);                                                                                          \
+    return adaptive_average(pool);                                                                                                   \
   }                                                                                                                                  \
   std::tuple<Tensor, Tensor> adaptive_max_pool##dims(const Operand& self, IntArrayRef output_size) {                                 \
     GradScope scope(kAdaptiveMaxPoolGrad[count - 1], self);                                                                          \

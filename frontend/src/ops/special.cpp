@@ -39,8 +39,10 @@ Expr polynomial(const Expr& x, std::span<const double> c) {
   for (double term : c.subspan(1)) sum = multiply_add(sum, x, number(x, term));
   return sum;
 }
-// c[0] T_n(x/2) + ... + c[n] T_0(x/2) / 2, Clenshaw's way
+// c[0] T_n(x/2) + ... + c[n] T_0(x/2) / 2, Clenshaw's way. The first terms are the least; float32 leaves out those that would not count,
+// beside sums of 1/64 and more.
 Expr chebyshev(const Expr& x, std::span<const double> c) {
+  for (double left_out = std::abs(c[0]); is_single(x) && left_out < 0x1p-32; left_out += std::abs(c[0])) c = c.subspan(1);
   Expr b0 = number(x, c[0]), b1 = number(x, 0.0), b2 = b1;
   for (double term : c.subspan(1)) {
     b2 = b1;

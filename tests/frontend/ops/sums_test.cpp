@@ -181,3 +181,19 @@ TEST_CASE("a sum of a transposed matrix runs the kernel of the matrix") {
     CHECK(records[0].hash == records[1].hash);
   }
 }
+
+TEST_CASE("a sum over an expanded operand and a norm of a permuted one have the bits of their copies") {
+  for (const int64_t length : {5, 15, 16, 17, 40, 522}) {
+    CAPTURE(length);
+    for (const ScalarType type : {kFloat, kDouble, kFloat16}) {
+      const Tensor line = randn({617, 1}).to(type), wide = line.expand({617, length}), copy = wide.clone(MemoryFormat::Contiguous);
+      CHECK(wide.sum().equal(copy.sum()));
+      CHECK(wide.mul(2).sum().equal(copy.mul(2).sum()));
+    }
+  }
+  const Tensor x = randn({3, 6, 20, 17}), turned = x.transpose(-1, -2), copy = turned.clone(MemoryFormat::Contiguous), w = randn({6}),
+               b = randn({6});
+  eval({x, copy, w, b});
+  for (const int64_t groups : {1, 2, 6}) CHECK(group_norm(turned, groups, w, b).equal(group_norm(copy, groups, w, b)));
+  CHECK(layer_norm(turned, {6, 17, 20}).equal(layer_norm(copy, {6, 17, 20})));
+}

@@ -162,6 +162,17 @@ Value interpolate(const Call& c) {
   return F::interpolate(c.tensor(0), o);
 }
 
+Value grid_sample(const Call& c) {
+  F::GridSampleFuncOptions o;
+  const std::string mode = c.string(2, "mode", "bilinear"), padding = c.string(3, "padding_mode", "zeros");
+  if (mode == "nearest") o.mode(tenon::kNearest);
+  if (mode == "bicubic") o.mode(tenon::kBicubic);
+  if (padding == "border") o.padding_mode(tenon::kBorder);
+  if (padding == "reflection") o.padding_mode(tenon::kReflection);
+  if (c.has(4, "align_corners")) o.align_corners(c.flag(4, "align_corners", false));
+  return F::grid_sample(c.tensor(0), c.tensor(1, "grid"), o);
+}
+
 void add_norms(Table& t) {
   t["batch_norm"] = [](const Call& c) -> Value {
     return F::batch_norm(c.tensor(0), c.tensor_or_undefined(1, "running_mean"), c.tensor_or_undefined(2, "running_var"),
@@ -264,6 +275,7 @@ void add_functional(Table& t) {
   add_losses(t);
   t["pad"] = pad;
   t["interpolate"] = interpolate;
+  t["grid_sample"] = grid_sample;
   t["softmin"] = [](const Call& c) -> Value { return F::softmin(c.tensor(0), c.integer(1, "dim")); };
   t["glu"] = [](const Call& c) -> Value { return F::glu(c.tensor(0), c.integer(1, "dim", -1)); };
   t["bilinear"] = [](const Call& c) -> Value {

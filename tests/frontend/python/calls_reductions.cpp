@@ -13,19 +13,23 @@ tenon::OptionalIntArrayRef maybe_dims(const Call& c, size_t i, Ints& storage) {
   return storage;
 }
 
-// std(x, unbiased=...), std(x, dim, unbiased, keepdim)
+// std(x, unbiased=...), std(x, dim, unbiased, keepdim), std(x, dim, correction=..., keepdim=...)
 template <typename F>
 Function spread(F f) {
   return [=](const Call& c) -> Value {
     Ints dims;
     if (c.has(1, "dim") && c.need(1, "dim").is<bool>()) return f(c.tensor(0), tenon::nullopt, c.flag(1, "unbiased", true), false);
-    bool unbiased = c.flag(2, "unbiased", true);
-    if (c.has(Call::kNamed, "correction")) {
-      if (c.integer(Call::kNamed, "correction") > 1) throw Unsupported("a correction beyond 1");
-      unbiased = c.integer(Call::kNamed, "correction") == 1;
-    }
-    return f(c.tensor(0), maybe_dims(c, 1, dims), unbiased, c.flag(3, "keepdim", false));
+    const tenon::OptionalIntArrayRef dim = maybe_dims(c, 1, dims);
+    const bool keepdim = c.flag(3, "keepdim", false);
+    if (const auto correction = c.maybe_scalar(Call::kNamed, "correction")) return f(c.tensor(0), dim, correction, keepdim);
+    return f(c.tensor(0), dim, c.flag(2, "unbiased", true), keepdim);
   };
+}
+
+bool unbiased(bool by) { return by; }
+bool unbiased(const tenon::optional<tenon::Scalar>& correction) {
+  if (correction->toDouble() != 0 && correction->toDouble() != 1) throw Unsupported("such a correction");
+  return correction->toDouble() == 1;
 }
 
 Value norm_function(const Call& c) {
@@ -38,10 +42,10 @@ Value norm_function(const Call& c) {
 
 void add_reductions(Table& t) {
   using Dims = tenon::OptionalIntArrayRef;
-  t["var"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return tenon::var(x, d, u, k); });
-  t["std"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return tenon::std(x, d, u, k); });
-  t["var_mean"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return pair_of(tenon::var_mean(x, d, u, k)); });
-  t["std_mean"] = spread([](const Tensor& x, Dims d, bool u, bool k) -> Value { return pair_of(tenon::std_mean(x, d, u, k)); });
+  t["var"] = spread([](const Tensor& x, Dims d, auto by, bool k) -> Value { return tenon::var(x, d, by, k); });
+  t["std"] = spread([](const Tensor& x, Dims d, auto by, bool k) -> Value { return tenon::std(x, d, by, k); });
+  t["var_mean"] = spread([](const Tensor& x, Dims d, auto by, bool k) -> Value { return pair_of(tenon::var_mean(x, d, unbiased(by), k)); });
+  t["std_mean"] = spread([](const Tensor& x, Dims d, auto by, bool k) -> Value { return pair_of(tenon::std_mean(x, d, unbiased(by), k)); });
   t["norm"] = norm_function;
   t["vector_norm"] = norm_function;
 }

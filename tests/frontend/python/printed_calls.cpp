@@ -1380,6 +1380,12 @@ void add_printed(Table& t) {
   t["linalg_vector_norm"] = overloads({
       {"Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None",
        [](const Arguments& a) -> Value { return tenon::linalg_vector_norm(a.tensor(0), a.scalar(1), a.maybe_ints(2), a.flag(3), a.maybe_type(4)); }}});
+  t["linalg.cross"] = overloads({
+      {"Tensor self, Tensor other, *, int dim=-1",
+       [](const Arguments& a) -> Value { return tenon::linalg::cross(a.tensor(0), a.tensor(1), a.integer(2)); }}});
+  t["linalg.vector_norm"] = overloads({
+      {"Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None",
+       [](const Arguments& a) -> Value { return tenon::linalg::vector_norm(a.tensor(0), a.scalar(1), a.maybe_ints(2), a.flag(3), a.maybe_type(4)); }}});
   t["concatenate"] = overloads({
       {"Tensor[] tensors, int dim=0",
        [](const Arguments& a) -> Value { return tenon::concatenate(a.tensors(0), a.integer(1)); }}});
@@ -1740,6 +1746,207 @@ void add_printed(Table& t) {
   t["frobenius_norm"] = overloads({
       {"Tensor self, int[] dim, bool keepdim=False",
        [](const Arguments& a) -> Value { return tenon::frobenius_norm(a.tensor(0), a.ints(1), a.flag(2)); }}});
+  t["linalg.norm"] = overloads({
+      {"Tensor self, Scalar? ord, int[]? dim, bool keepdim, *, ScalarType? dtype",
+       [](const Arguments& a) -> Value { return tenon::linalg::norm(a.tensor(0), a.maybe_scalar(1), a.maybe_ints(2), a.flag(3), a.maybe_type(4)); }},
+      {"Tensor self, str ord, int[]? dim, bool keepdim, *, ScalarType? dtype",
+       [](const Arguments& a) -> Value { return tenon::linalg::norm(a.tensor(0), a.string(1), a.maybe_ints(2), a.flag(3), a.maybe_type(4)); }},
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::linalg::norm(a.tensor(0)); }}});
+  t["linalg.matrix_norm"] = overloads({
+      {"Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None",
+       [](const Arguments& a) -> Value { return tenon::linalg::matrix_norm(a.tensor(0), a.scalar(1), a.ints(2), a.flag(3), a.maybe_type(4)); }},
+      {"Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None",
+       [](const Arguments& a) -> Value { return tenon::linalg::matrix_norm(a.tensor(0), a.string(1), a.ints(2), a.flag(3), a.maybe_type(4)); }}});
+  t["linalg.matrix_power"] = overloads({
+      {"Tensor self, int n",
+       [](const Arguments& a) -> Value { return tenon::linalg::matrix_power(a.tensor(0), a.integer(1)); }}});
+  t["linalg.multi_dot"] = overloads({
+      {"Tensor[] tensors",
+       [](const Arguments& a) -> Value { return tenon::linalg::multi_dot(a.tensors(0)); }}});
+  t["linalg.vecdot"] = overloads({
+      {"Tensor x, Tensor y, *, int dim=-1",
+       [](const Arguments& a) -> Value { return tenon::linalg::vecdot(a.tensor(0), a.tensor(1), a.integer(2)); }}});
+  t["linalg.diagonal"] = overloads({
+      {"Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1",
+       [](const Arguments& a) -> Value { return tenon::linalg::diagonal(a.tensor(0), a.integer(1), a.integer(2), a.integer(3)); }}});
+  t["linalg.matmul"] = overloads({
+      {"Tensor self, Tensor other",
+       [](const Arguments& a) -> Value { return tenon::linalg::matmul(a.tensor(0), a.tensor(1)); }}});
+  t["linalg.vander"] = overloads({
+      {"Tensor x, *, int? N=None",
+       [](const Arguments& a) -> Value { return tenon::linalg::vander(a.tensor(0), a.maybe_integer(1)); }}});
+  t["special.entr"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::entr(a.tensor(0)); }}});
+  t["special.erfcx"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::erfcx(a.tensor(0)); }}});
+  t["special.ndtr"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::ndtr(a.tensor(0)); }}});
+  t["special.ndtri"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::ndtri(a.tensor(0)); }}});
+  t["special.log_ndtr"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::log_ndtr(a.tensor(0)); }}});
+  t["special.i0e"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::i0e(a.tensor(0)); }}});
+  t["special.i1"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::i1(a.tensor(0)); }}});
+  t["special.i1e"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::i1e(a.tensor(0)); }}});
+  t["special.bessel_j0"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::bessel_j0(a.tensor(0)); }}});
+  t["special.bessel_j1"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::bessel_j1(a.tensor(0)); }}});
+  t["special.bessel_y0"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::bessel_y0(a.tensor(0)); }}});
+  t["special.bessel_y1"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::bessel_y1(a.tensor(0)); }}});
+  t["special.modified_bessel_k0"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::modified_bessel_k0(a.tensor(0)); }}});
+  t["special.modified_bessel_k1"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::modified_bessel_k1(a.tensor(0)); }}});
+  t["special.scaled_modified_bessel_k0"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::scaled_modified_bessel_k0(a.tensor(0)); }}});
+  t["special.scaled_modified_bessel_k1"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::scaled_modified_bessel_k1(a.tensor(0)); }}});
+  t["special.spherical_bessel_j0"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::spherical_bessel_j0(a.tensor(0)); }}});
+  t["special.chebyshev_polynomial_t"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::chebyshev_polynomial_t(a.tensor(0), a.scalar(1)); }}});
+  t["special.chebyshev_polynomial_u"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::chebyshev_polynomial_u(a.tensor(0), a.scalar(1)); }}});
+  t["special.chebyshev_polynomial_v"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::chebyshev_polynomial_v(a.tensor(0), a.scalar(1)); }}});
+  t["special.chebyshev_polynomial_w"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::chebyshev_polynomial_w(a.tensor(0), a.scalar(1)); }}});
+  t["special.shifted_chebyshev_polynomial_t"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::shifted_chebyshev_polynomial_t(a.tensor(0), a.scalar(1)); }}});
+  t["special.shifted_chebyshev_polynomial_u"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::shifted_chebyshev_polynomial_u(a.tensor(0), a.scalar(1)); }}});
+  t["special.shifted_chebyshev_polynomial_v"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::shifted_chebyshev_polynomial_v(a.tensor(0), a.scalar(1)); }}});
+  t["special.shifted_chebyshev_polynomial_w"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::shifted_chebyshev_polynomial_w(a.tensor(0), a.scalar(1)); }}});
+  t["special.hermite_polynomial_h"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::hermite_polynomial_h(a.tensor(0), a.scalar(1)); }}});
+  t["special.hermite_polynomial_he"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::hermite_polynomial_he(a.tensor(0), a.scalar(1)); }}});
+  t["special.laguerre_polynomial_l"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::laguerre_polynomial_l(a.tensor(0), a.scalar(1)); }}});
+  t["special.legendre_polynomial_p"] = overloads({
+      {"Tensor x, Scalar n",
+       [](const Arguments& a) -> Value { return tenon::special::legendre_polynomial_p(a.tensor(0), a.scalar(1)); }}});
+  t["special.digamma"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::digamma(a.tensor(0)); }}});
+  t["special.psi"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::psi(a.tensor(0)); }}});
+  t["special.erf"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::erf(a.tensor(0)); }}});
+  t["special.erfc"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::erfc(a.tensor(0)); }}});
+  t["special.erfinv"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::erfinv(a.tensor(0)); }}});
+  t["special.exp2"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::exp2(a.tensor(0)); }}});
+  t["special.expit"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::expit(a.tensor(0)); }}});
+  t["special.expm1"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::expm1(a.tensor(0)); }}});
+  t["special.gammaln"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::gammaln(a.tensor(0)); }}});
+  t["special.i0"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::i0(a.tensor(0)); }}});
+  t["special.log1p"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::log1p(a.tensor(0)); }}});
+  t["special.sinc"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::sinc(a.tensor(0)); }}});
+  t["special.modified_bessel_i0"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::modified_bessel_i0(a.tensor(0)); }}});
+  t["special.modified_bessel_i1"] = overloads({
+      {"Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::modified_bessel_i1(a.tensor(0)); }}});
+  t["special.round"] = overloads({
+      {"Tensor self, *, int decimals=0",
+       [](const Arguments& a) -> Value { return tenon::special::round(a.tensor(0), a.integer(1)); }}});
+  t["special.logit"] = overloads({
+      {"Tensor self, float? eps=None",
+       [](const Arguments& a) -> Value { return tenon::special::logit(a.tensor(0), a.maybe_real(1)); }}});
+  t["special.polygamma"] = overloads({
+      {"int n, Tensor self",
+       [](const Arguments& a) -> Value { return tenon::special::polygamma(a.integer(0), a.tensor(1)); }}});
+  t["special.multigammaln"] = overloads({
+      {"Tensor self, int p",
+       [](const Arguments& a) -> Value { return tenon::special::multigammaln(a.tensor(0), a.integer(1)); }}});
+  t["special.logsumexp"] = overloads({
+      {"Tensor self, int[] dim, bool keepdim=False",
+       [](const Arguments& a) -> Value { return tenon::special::logsumexp(a.tensor(0), a.ints(1), a.flag(2)); }}});
+  t["special.softmax"] = overloads({
+      {"Tensor self, int dim, ScalarType? dtype=None",
+       [](const Arguments& a) -> Value { return tenon::special::softmax(a.tensor(0), a.integer(1), a.maybe_type(2)); }}});
+  t["special.log_softmax"] = overloads({
+      {"Tensor self, int dim, *, ScalarType? dtype=None",
+       [](const Arguments& a) -> Value { return tenon::special::log_softmax(a.tensor(0), a.integer(1), a.maybe_type(2)); }}});
+  t["special.xlogy"] = overloads({
+      {"Tensor self, Tensor other",
+       [](const Arguments& a) -> Value { return tenon::special::xlogy(a.tensor(0), a.tensor(1)); }},
+      {"Tensor self, Scalar other",
+       [](const Arguments& a) -> Value { return tenon::special::xlogy(a.tensor(0), a.scalar(1)); }},
+      {"Scalar self, Tensor other",
+       [](const Arguments& a) -> Value { return tenon::special::xlogy(a.scalar(0), a.tensor(1)); }}});
+  t["special.xlog1py"] = overloads({
+      {"Tensor self, Tensor other",
+       [](const Arguments& a) -> Value { return tenon::special::xlog1py(a.tensor(0), a.tensor(1)); }},
+      {"Tensor self, Scalar other",
+       [](const Arguments& a) -> Value { return tenon::special::xlog1py(a.tensor(0), a.scalar(1)); }},
+      {"Scalar self, Tensor other",
+       [](const Arguments& a) -> Value { return tenon::special::xlog1py(a.scalar(0), a.tensor(1)); }}});
+  t["special.zeta"] = overloads({
+      {"Tensor self, Tensor other",
+       [](const Arguments& a) -> Value { return tenon::special::zeta(a.tensor(0), a.tensor(1)); }},
+      {"Tensor self, Scalar other",
+       [](const Arguments& a) -> Value { return tenon::special::zeta(a.tensor(0), a.scalar(1)); }},
+      {"Scalar self, Tensor other",
+       [](const Arguments& a) -> Value { return tenon::special::zeta(a.scalar(0), a.tensor(1)); }}});
   t["special_entr"] = overloads({
       {"Tensor self",
        [](const Arguments& a) -> Value { return tenon::special_entr(a.tensor(0)); }}});

@@ -156,7 +156,7 @@ TEST_CASE("sorting: every dtype, every kind of line, nan and signed zeros, the s
   for (int t = 0; t < ir::kDTypeCount; ++t) {
     const auto dtype = static_cast<ir::DType>(t);
     CAPTURE(ir::name(dtype));
-    for (const ir::Dims& shape : {ir::Dims{1}, ir::Dims{3, 40}, ir::Dims{41, 5}, ir::Dims{2, 700, 3}}) {
+    for (const ir::Dims& shape : {ir::Dims{1}, ir::Dims{3, 40}, ir::Dims{41, 5}, ir::Dims{70, 24}, ir::Dims{2, 700, 3}}) {
       HostTensor x = HostTensor::zeros(dtype, shape);
       for (int64_t i = 0; i < x.numel(); ++i) {
         const int64_t mixed = i * 7919 % 251;
