@@ -60,6 +60,10 @@ constexpr std::string_view kMathSymbols[] = {"fma", "fmaf"};
 // LLVM ends the process where its code generator finds no instructions. In a compilation of ours that is an exception instead. It
 // passes through LLVM's frames, which free nothing on the way.
 thread_local bool is_compiling = false;
+struct Compiling {
+  Compiling() { is_compiling = true; }
+  ~Compiling() { is_compiling = false; }
+};
 
 [[noreturn]] void end_compilation(void*, const char* reason, bool) {
   const std::string text = reason;
@@ -189,18 +193,18 @@ class WithoutStrengthReduction final : public ::llvm::OptPassGate {
 // One compilation: its own context and machine, so that threads share nothing.
 struct Compilation {
   WithoutStrengthReduction gate;
-  ::llvm::LLVMContext context;
+  std::unique_ptr<::llvm::LLVMContext> context = std::make_unique<::llvm::LLVMContext>();
   LentMachine machine;
   std::unique_ptr<::llvm::Module> module;
 
   Compilation(const ir::LoopTree& tree, const std::string& cpu) : machine(cpu) {
-    context.setOptPassGate(gate);
+    context->setOptPassGate(gate);
     const ::llvm::MCSubtargetInfo& features = *machine->getMCSubtargetInfo();
     const bool x86 = machine->getTargetTriple().isX86();
     if (x86 && !features.checkFeatures("+sse4.1")) {
       throw std::runtime_error("this CPU lacks SSE4.1, the least that generated code needs");
     }
-    module = emit_module(tree, context, !x86 || features.checkFeatures("+f16c"));
+    module = emit_module(tree, *context, !x86 || features.checkFeatures("+f16c"));
 #if LLVM_VERSION_MAJOR >= 21
     module->setTargetTriple(machine->getTargetTriple());
 #else
@@ -237,16 +241,16 @@ struct Compilation {
     if (machine->addPassesToEmitFile(*passes, out, nullptr, type)) {
       throw std::runtime_error("LLVM cannot write this kind of file");
     }
-    is_compiling = true;
     try {
+      const Compiling here;
       passes->run(*module);
-    } catch (const std::runtime_error&) {
-      is_compiling = false;
-      (void)passes.release();  // they were left in the middle of their work
+    } catch (...) {  // all was left in the middle of its work
+      (void)passes.release();
+      (void)module.release();
+      (void)context.release();
       machine.forget();
       throw;
     }
-    is_compiling = false;
     return std::string(text);
   }
 };

@@ -39,10 +39,10 @@ Tensor recorded_linear(const Tensor& input, const Tensor& weight, const Tensor& 
 
 Tensor linear(const Operand& input, const Operand& weight, const optional<Tensor>& bias) {
   const CallScope call("linear", input, weight, bias);
-  const ReplayedCall replayed(ReplayedCall::When::Always, "linear", {}, input, weight, bias);
-  if (replayed.can_replay()) return replayed.replay();
   check(weight.dim() <= 2, "linear(): weight must be at most 2-dimensional, got ", weight.dim(), "D");
   if (!given(bias)) return matmul(input, t(weight));
+  const ReplayedCall replayed(ReplayedCall::When::Always, "linear", {}, input, weight, bias);
+  if (replayed.can_replay()) return replayed.replay();
   if (input.dim() > 0 && weight.dim() == 2) {
     return replayed.record_and_keep([&] { return recorded_linear(input, weight, *bias); });
   }
